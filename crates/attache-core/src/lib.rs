@@ -1,0 +1,13 @@
+//! The engine of Attaché: which policies are in force on Kubernetes objects, and why.
+//!
+//! Pure: no I/O, no clock, no randomness. Data flows one way, each module knows only those before it.
+//!
+//! ```text
+//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status
+//!                       ↑             ↑                          ↑
+//!                 kinds (PolicyKind documents: built in, given, or inferred from CRDs)
+//! ```
+
+pub mod object;
+pub mod topology;
+pub mod value;

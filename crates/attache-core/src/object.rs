@@ -1,0 +1,194 @@
+//! Kubernetes objects, as the engine sees them: who they are, when they were made, and what they say.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use smol_str::SmolStr;
+
+use crate::value::{Path, Segment, Value};
+
+/// Who an object is. Its namespace is empty when the object is cluster-scoped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectRef {
+    pub group: SmolStr,
+    pub kind: SmolStr,
+    pub namespace: SmolStr,
+    pub name: SmolStr,
+}
+
+impl ObjectRef {
+    pub fn new(group: &str, kind: &str, namespace: &str, name: &str) -> Self {
+        ObjectRef { group: group.into(), kind: kind.into(), namespace: namespace.into(), name: name.into() }
+    }
+}
+
+/// `Kind/namespace/name`, or `Kind/name` for a cluster-scoped object.
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => write!(f, "{}/{}", self.kind, self.name),
+            namespace => write!(f, "{}/{}/{}", self.kind, namespace, self.name),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub id: ObjectRef,
+    pub version: SmolStr,
+    pub created: Option<jiff::Timestamp>,
+    /// The whole document, without `metadata.managedFields`.
+    pub body: Value,
+    pub source: Source,
+}
+
+impl Object {
+    pub fn spec(&self) -> &Value {
+        self.body.get("spec").unwrap_or(&Value::Null)
+    }
+
+    pub fn labels(&self) -> &Value {
+        self.body.at(&["metadata", "labels"]).unwrap_or(&Value::Null)
+    }
+
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        self.body.at(&["metadata", "annotations", name])?.as_str()
+    }
+
+    pub fn generation(&self) -> Option<i64> {
+        self.body.at(&["metadata", "generation"])?.as_int()
+    }
+}
+
+/// Where a document was read.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    pub file: Arc<str>,
+    /// The first document of a file is 1.
+    pub document: u32,
+    pub places: Places,
+}
+
+impl Source {
+    /// `file:line:column` of the value at `path` in `body`, or of the nearest value around it.
+    pub fn locate(&self, body: &Value, path: &Path) -> Option<Place> {
+        self.places.find(body, path)
+    }
+}
+
+/// A line and a column, both from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    pub line: u32,
+    pub column: u16,
+}
+
+/// The place of every value of a document, in the order in which a walk over the value meets them:
+/// a value before what is in it. Kept beside the value, so that values stay small and comparable.
+#[derive(Clone, Debug, Default)]
+pub struct Places(Box<[Place]>);
+
+impl Places {
+    pub fn new(places: Vec<Place>) -> Self {
+        Places(places.into())
+    }
+
+    /// The place of the value at `path`, or of the deepest value on the way to it that exists.
+    pub fn find(&self, body: &Value, path: &Path) -> Option<Place> {
+        let (mut value, mut at) = (body, 0);
+        for segment in path.segments() {
+            let Some((before, next)) = step(value, segment) else { break };
+            at += 1 + before;
+            value = next;
+        }
+        self.0.get(at).copied()
+    }
+}
+
+/// The child that `segment` names, and how many values a walk meets between its parent and it.
+fn step<'v>(value: &'v Value, segment: &Segment) -> Option<(usize, &'v Value)> {
+    let mut before = 0;
+    match segment {
+        Segment::Key(key) => {
+            for (name, child) in value.entries() {
+                if name == key {
+                    return Some((before, child));
+                }
+                before += count(child);
+            }
+        }
+        Segment::Index(index) => {
+            for (i, child) in value.items().iter().enumerate() {
+                if i == *index {
+                    return Some((before, child));
+                }
+                before += count(child);
+            }
+        }
+    }
+    None
+}
+
+fn count(value: &Value) -> usize {
+    1 + value.items().iter().map(count).sum::<usize>()
+        + value.entries().iter().map(|(_, child)| count(child)).sum::<usize>()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(pub u32);
+
+/// All objects of one input, each once, sorted by group, kind, namespace and name: ids, and with them
+/// everything derived, do not depend on the order of the input.
+#[derive(Debug, Default)]
+pub struct Objects {
+    list: Vec<Object>,
+    by_ref: HashMap<ObjectRef, ObjectId>,
+}
+
+impl Objects {
+    /// Of several objects with one name the last is kept.
+    pub fn new(mut list: Vec<Object>) -> Self {
+        use rayon::slice::ParallelSliceMut;
+        list.par_sort_by(|a, b| a.id.cmp(&b.id));
+        list.reverse();
+        list.dedup_by(|a, b| a.id == b.id);
+        list.reverse();
+        let by_ref = list.iter().enumerate().map(|(i, object)| (object.id.clone(), ObjectId(i as u32))).collect();
+        Objects { list, by_ref }
+    }
+
+    pub fn find(&self, id: &ObjectRef) -> Option<ObjectId> {
+        self.by_ref.get(id).copied()
+    }
+
+    pub fn get(&self, id: ObjectId) -> &Object {
+        &self.list[id.0 as usize]
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (ObjectId, &Object)> + Clone {
+        self.list.iter().enumerate().map(|(i, object)| (ObjectId(i as u32), object))
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The ids of all objects of one kind, in order.
+    pub fn of_kind(&self, group: &str, kind: &str) -> Range<u32> {
+        let key = |object: &Object| (object.id.group.as_str(), object.id.kind.as_str()).cmp(&(group, kind));
+        let start = self.list.partition_point(|object| key(object).is_lt());
+        let end = self.list.partition_point(|object| key(object).is_le());
+        start as u32..end as u32
+    }
+
+    /// The objects of one kind, in order.
+    pub fn each(&self, group: &str, kind: &str) -> impl Iterator<Item = (ObjectId, &Object)> {
+        self.of_kind(group, kind).map(|i| (ObjectId(i), &self.list[i as usize]))
+    }
+}

@@ -1,0 +1,111 @@
+//! Where a value stands inside another: `rules.authentication.a`, `spec.rules[0].filters[0]`.
+
+use std::fmt;
+
+use smol_str::SmolStr;
+
+use super::Value;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Segment {
+    Key(SmolStr),
+    Index(usize),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path(Vec<Segment>);
+
+impl Path {
+    pub fn new(segments: Vec<Segment>) -> Self {
+        Path(segments)
+    }
+
+    /// Reads `a.b[0]["x.y"]`. Anything that is not an index is a key, so every text is a path.
+    pub fn parse(text: &str) -> Path {
+        let mut segments = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            if let Some(quoted) = rest.strip_prefix("[\"")
+                && let Some(end) = quoted.find("\"]")
+            {
+                segments.push(Segment::Key(quoted[..end].into()));
+                rest = quoted[end + 2..].trim_start_matches('.');
+                continue;
+            }
+            if let Some(inner) = rest.strip_prefix('[')
+                && let Some(end) = inner.find(']')
+                && let Ok(index) = inner[..end].parse()
+            {
+                segments.push(Segment::Index(index));
+                rest = inner[end + 1..].trim_start_matches('.');
+                continue;
+            }
+            let end = rest[1..].find(['.', '[']).map_or(rest.len(), |at| at + 1);
+            // A bracket that is not an index belongs to the key it stands in.
+            segments.push(Segment::Key(rest[..end].into()));
+            rest = rest[end..].strip_prefix('.').unwrap_or(&rest[end..]);
+        }
+        Path(segments)
+    }
+
+    pub fn segments(&self) -> &[Segment] {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn key(&self, key: impl Into<SmolStr>) -> Path {
+        self.with(Segment::Key(key.into()))
+    }
+
+    pub fn index(&self, index: usize) -> Path {
+        self.with(Segment::Index(index))
+    }
+
+    pub fn starts_with(&self, prefix: &Path) -> bool {
+        self.0.starts_with(&prefix.0)
+    }
+
+    pub fn resolve<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        self.0.iter().try_fold(value, |value, segment| match segment {
+            Segment::Key(key) => value.get(key),
+            Segment::Index(index) => value.items().get(*index),
+        })
+    }
+
+    fn with(&self, segment: Segment) -> Path {
+        let mut segments = self.0.clone();
+        segments.push(segment);
+        Path(segments)
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, segment) in self.0.iter().enumerate() {
+            match segment {
+                Segment::Key(key) if key.is_empty() || key.contains(['.', '[', ']']) => write!(f, "[\"{key}\"]")?,
+                Segment::Key(key) if i == 0 => f.write_str(key)?,
+                Segment::Key(key) => write!(f, ".{key}")?,
+                Segment::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for text in ["a", "a.b[0].c", "spec.rules[12].filters[3]", "labels[\"a.b/c\"].d", "[0][1]", "x[y"] {
+            let path = Path::parse(text);
+            assert_eq!(Path::parse(&path.to_string()), path, "{text}");
+        }
+        assert_eq!(Path::parse("a.b[0]").to_string(), "a.b[0]");
+    }
+}
