@@ -9,5 +9,6 @@
 //! ```
 
 pub mod object;
+pub mod problem;
 pub mod topology;
 pub mod value;

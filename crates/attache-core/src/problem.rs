@@ -1,0 +1,157 @@
+//! What is wrong with the input: said once, with its place, and never in the way of the rest of the answer.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::object::{Object, ObjectRef, Place, Source};
+use crate::value::Path;
+
+/// The order of the variants is the order in which problems are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Part of the input could not be used.
+    Error,
+    Warning,
+}
+
+/// Sorted by severity, then by where it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Problem {
+    pub severity: Severity,
+    pub file: Option<Arc<str>>,
+    /// The first document of a file is 1.
+    pub document: Option<u32>,
+    pub place: Option<Place>,
+    pub object: Option<ObjectRef>,
+    /// The field of `object` that the message is about.
+    pub path: Option<Path>,
+    /// Lowercase, without a final period, user input in backticks.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    pub fn error(message: impl Into<String>) -> Problem {
+        Problem::new(Severity::Error, message.into())
+    }
+
+    pub fn warning(message: impl Into<String>) -> Problem {
+        Problem::new(Severity::Warning, message.into())
+    }
+
+    fn new(severity: Severity, message: String) -> Problem {
+        Problem { severity, file: None, document: None, place: None, object: None, path: None, message, help: None }
+    }
+
+    pub fn help(mut self, help: impl Into<String>) -> Problem {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub fn in_file(mut self, file: &Arc<str>) -> Problem {
+        self.file = Some(Arc::clone(file));
+        self
+    }
+
+    pub fn in_document(mut self, document: u32, place: Place) -> Problem {
+        self.document = Some(document);
+        self.place = Some(place);
+        self
+    }
+
+    /// About the whole of `object`.
+    pub fn about(self, object: &Object) -> Problem {
+        self.at(object, Path::default())
+    }
+
+    /// About the field of `object` at `path`, or, if it is missing, what is there of the way to it.
+    pub fn at(mut self, object: &Object, path: Path) -> Problem {
+        let Source { file, document, .. } = &object.source;
+        if !file.is_empty() {
+            self.file = Some(Arc::clone(file));
+            self.document = Some(*document);
+            self.place = object.source.locate(&object.body, &path);
+        }
+        self.object = Some(object.id.clone());
+        self.path = (!path.is_empty()).then_some(path);
+        self
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// `file:line:column`, as far as it is known.
+    pub fn location(&self) -> Option<String> {
+        let file = self.file.as_ref()?;
+        Some(match self.place {
+            Some(Place { line, column }) => format!("{file}:{line}:{column}"),
+            None => file.to_string(),
+        })
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        })
+    }
+}
+
+/// Plain text, without the line of the source: the command shows that too.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.severity, self.message)?;
+        if let Some(location) = self.location() {
+            write!(f, "\n  --> {location}")?;
+            // The first document needs no number: most files have only one.
+            if let Some(document @ 2..) = self.document {
+                write!(f, " (document {document})")?;
+            }
+        }
+        match (&self.object, &self.path) {
+            (Some(object), Some(path)) => write!(f, "\n   in {object}, {path}")?,
+            (Some(object), None) => write!(f, "\n   in {object}")?,
+            _ => {}
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Places;
+    use crate::value::Value;
+
+    #[test]
+    fn a_problem_says_what_where_and_what_to_do() {
+        let spec = Value::map(vec![("color".into(), Value::str("blue"))]);
+        let place = |line, column| Place { line, column };
+        let object = Object {
+            id: ObjectRef::new("example.io", "ColorPolicy", "default", "p1"),
+            version: "v1".into(),
+            created: None,
+            body: Value::map(vec![("spec".into(), spec)]),
+            source: Source {
+                file: "p.yaml".into(),
+                document: 2,
+                places: Places::new(vec![place(4, 1), place(6, 3), place(6, 10)]),
+            },
+        };
+        let problem =
+            Problem::error("no such color `blue`").at(&object, Path::parse("spec.color")).help("use `red` instead");
+        assert_eq!(
+            problem.to_string(),
+            "error: no such color `blue`\n  --> p.yaml:6:10 (document 2)\n   in ColorPolicy/default/p1, spec.color\n  help: use `red` instead"
+        );
+        let missing = Problem::warning("no target").at(&object, Path::parse("spec.targetRef"));
+        assert_eq!(missing.location().as_deref(), Some("p.yaml:6:3"));
+    }
+}
