@@ -8,7 +8,7 @@
 //!                 kinds (PolicyKind documents: built in, given, or inferred from CRDs)
 //! ```
 
-pub mod kinds;
+pub mod names;
 pub mod object;
 pub mod problem;
 pub mod topology;

@@ -179,6 +179,13 @@ impl Objects {
         self.list.is_empty()
     }
 
+    /// Group and kind of everything there is, each once, in order.
+    pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
+        let same = |a: &Object, b: &Object| a.id.kind == b.id.kind && a.id.group == b.id.group;
+        let firsts = self.list.chunk_by(same).filter_map(|chunk| chunk.first());
+        firsts.map(|object| (object.id.group.as_str(), object.id.kind.as_str()))
+    }
+
     /// The ids of all objects of one kind, in order.
     pub fn of_kind(&self, group: &str, kind: &str) -> Range<u32> {
         let key = |object: &Object| (object.id.group.as_str(), object.id.kind.as_str()).cmp(&(group, kind));

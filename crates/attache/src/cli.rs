@@ -1,0 +1,119 @@
+//! The command line: what can be asked, and how.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use anstyle::{AnsiColor, Style};
+use clap::builder::Styles;
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::commands;
+
+/// Which policies are really in force on your Kubernetes objects, why, and what would change
+///
+/// Attaché reads Gateway API manifests and the policies attached to them, and says for every object which
+/// policies are in force on it, what they say together, who set each value, and what lost and why.
+#[derive(Debug, Parser)]
+#[command(
+    name = "attache",
+    version,
+    styles = STYLES,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_help = EXAMPLES,
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Objects are written KIND/NAME or KIND/NAMESPACE/NAME, with #SECTION for a listener, rule or port. \
+Kinds may be plural or short: httproute, httproutes, gw, svc.
+
+Exit codes: 0 fine, 1 the answer is no, 2 it could not be answered.
+
+Examples:
+  attache topology -f manifests/
+  attache effective httproute/cakes -f manifests/
+  kubectl get gateways,httproutes,services -A -o json | attache get policies -f policies.yaml -f -";
+
+/// What every command takes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options for every command")]
+pub struct Global {
+    /// A file or folder of manifests, `-` for standard input; can be given many times
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", global = true)]
+    pub files: Vec<PathBuf>,
+    /// Only objects in this namespace
+    #[arg(short, long, value_name = "NS", global = true)]
+    pub namespace: Option<String>,
+    /// Objects in all namespaces
+    #[arg(short = 'A', long, global = true, conflicts_with = "namespace")]
+    pub all_namespaces: bool,
+    /// Treat CRDs that have a `targetRef` but no policy label as policies
+    #[arg(long, global = true)]
+    pub infer_unlabelled: bool,
+    /// When to use colour; NO_COLOR is honoured
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub color: ColorChoice,
+    /// No warnings and no progress
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Topology(commands::topology::Topology),
+    Completions(commands::completions::Completions),
+    Version(commands::version::Version),
+}
+
+const STYLES: Styles = Styles::styled()
+    .header(Style::new().bold())
+    .usage(Style::new().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .error(AnsiColor::Red.on_default().bold())
+    .valid(AnsiColor::Green.on_default())
+    .invalid(AnsiColor::Yellow.on_default());
+
+/// What the user types to run this program: `attache`, or `kubectl attache` as a plugin of kubectl.
+pub fn program() -> &'static str {
+    static PROGRAM: OnceLock<&str> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let first = std::env::args_os().next().unwrap_or_default();
+        match Path::new(&first).file_stem().and_then(OsStr::to_str) {
+            Some("kubectl-attache") => "kubectl attache",
+            _ => "attache",
+        }
+    })
+}
+
+/// The definition of the command line, in the words of how it was called.
+pub fn definition() -> clap::Command {
+    let command = Cli::command().bin_name(program());
+    if program() == "attache" { command } else { renamed(command) }
+}
+
+fn renamed(command: clap::Command) -> clap::Command {
+    let help = command.get_after_help().map(|help| help.to_string().replace("attache ", &format!("{} ", program())));
+    let command = command.mut_subcommands(renamed);
+    match help {
+        Some(help) => command.after_help(help),
+        None => command,
+    }
+}
+
+/// Reads the command line. Help, and errors of usage, end the program here.
+pub fn parse() -> Cli {
+    let mut command = definition();
+    match command.try_get_matches_from_mut(std::env::args_os()).and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => error.format(&mut command).exit(),
+    }
+}

@@ -1,0 +1,24 @@
+//! Why something could not be answered.
+
+use std::io;
+
+use attache_core::problem::Problem;
+
+#[derive(Debug)]
+pub enum Failure {
+    Problem(Box<Problem>),
+    /// The answer could not be written.
+    Output(io::Error),
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::Problem(Box::new(problem))
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Output(error)
+    }
+}

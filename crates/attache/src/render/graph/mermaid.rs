@@ -1,0 +1,41 @@
+use std::fmt::Write;
+
+use super::Graph;
+
+/// For Mermaid, which GitHub and GitLab draw in Markdown.
+pub fn mermaid(graph: &Graph) -> String {
+    let graph = graph.pictured();
+    let mut out = String::from("flowchart LR\n");
+    for (i, node) in graph.nodes.iter().enumerate() {
+        let label: Vec<String> = [&node.id].into_iter().chain(&node.policies).map(|text| escaped(text)).collect();
+        let class = if node.policies.is_empty() { "" } else { ":::policy" };
+        let _ = writeln!(out, "  n{i}[\"{}\"]{class}", label.join("<br/>"));
+    }
+    for (parent, child) in &graph.edges {
+        let _ = writeln!(out, "  n{parent} --> n{child}");
+    }
+    for refused in &graph.refused {
+        if let Some((parent, child)) = graph.find(&refused.parent).zip(graph.find(&refused.child)) {
+            let _ = writeln!(out, "  n{parent} -.-x|\"{}\"| n{child}", escaped(refused.reason));
+        }
+    }
+    if graph.nodes.iter().any(|node| !node.policies.is_empty()) {
+        out.push_str("  classDef policy stroke:#a3f,stroke-width:2px\n");
+    }
+    out
+}
+
+/// Mermaid reads `#35;` as the character with that number.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for char in text.chars() {
+        match char {
+            '#' | '"' | '<' | '>' | '&' | ';' | '`' => {
+                let _ = write!(out, "#{};", char as u32);
+            }
+            char if char.is_control() => out.push(' '),
+            char => out.push(char),
+        }
+    }
+    out
+}

@@ -1,0 +1,148 @@
+//! The topology as people and programs look at it.
+
+mod collapse;
+mod dot;
+mod layout;
+mod mermaid;
+mod svg;
+mod tree;
+
+use attache_core::topology::Refused;
+use serde::Serialize;
+
+pub use dot::dot;
+pub use mermaid::mermaid;
+pub use svg::svg;
+pub use tree::{Tree, tree};
+
+/// A part of the topology, cut out to be drawn. Parents stand before their children.
+#[derive(Debug, Default)]
+pub struct Graph {
+    pub nodes: Vec<Vertex>,
+    /// Indexes of parent and child.
+    pub edges: Vec<(usize, usize)>,
+    pub refused: Vec<Refused>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Vertex {
+    /// `Kind/namespace/name#section`.
+    pub id: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<String>,
+    /// How many nodes of the topology this one stands for.
+    #[serde(skip)]
+    pub count: usize,
+    /// Only the JSON shows ports that nobody attached anything to: they would double every picture.
+    #[serde(skip)]
+    pub minor: bool,
+}
+
+impl Vertex {
+    /// The name without its section, and the section with its `#`.
+    fn parts(&self) -> (&str, &str) {
+        self.id.split_at(self.id.find('#').unwrap_or(self.id.len()))
+    }
+
+    fn kind(&self) -> &str {
+        self.id.split_once('/').map_or(self.id.as_str(), |(kind, _)| kind)
+    }
+
+    /// What it is, for a caption: `Gateway`, or `Gateway listener`.
+    fn what(&self) -> String {
+        let kind = self.kind();
+        match self.parts().1 {
+            "" => kind.to_owned(),
+            _ if kind.ends_with("Route") => format!("{kind} rule"),
+            _ if kind == "Service" => format!("{kind} port"),
+            _ => format!("{kind} listener"),
+        }
+    }
+}
+
+impl Graph {
+    fn children(&self) -> Vec<Vec<usize>> {
+        let mut children = vec![Vec::new(); self.nodes.len()];
+        for (parent, child) in &self.edges {
+            children[*parent].push(*child);
+        }
+        children
+    }
+
+    fn parents(&self) -> Vec<Vec<usize>> {
+        let mut parents = vec![Vec::new(); self.nodes.len()];
+        for (parent, child) in &self.edges {
+            parents[*child].push(*parent);
+        }
+        parents
+    }
+
+    fn find(&self, id: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.id == id)
+    }
+
+    /// Only the nodes that `keep` holds for, and the links between them.
+    pub fn only(&self, keep: impl Fn(usize) -> bool) -> Graph {
+        let mut at = vec![None; self.nodes.len()];
+        let mut graph = Graph { refused: self.refused.clone(), ..Graph::default() };
+        for (i, node) in self.nodes.iter().enumerate().filter(|(i, _)| keep(*i)) {
+            at[i] = Some(graph.nodes.len());
+            graph.nodes.push(node.clone());
+        }
+        graph.edges = self.edges.iter().filter_map(|(parent, child)| at[*parent].zip(at[*child])).collect();
+        graph
+    }
+
+    /// Without what is minor, and with a node for everything that was refused: what pictures show.
+    fn pictured(&self) -> Graph {
+        let mut graph = self.only(|i| !self.nodes[i].minor);
+        for refused in &self.refused {
+            for id in [&refused.parent, &refused.child] {
+                if graph.find(id).is_none() {
+                    graph.nodes.push(Vertex { id: id.clone(), count: 1, ..Vertex::default() });
+                }
+            }
+        }
+        graph
+    }
+}
+
+#[derive(Serialize)]
+struct Edge<'a> {
+    parent: &'a str,
+    child: &'a str,
+}
+
+#[derive(Serialize)]
+struct Refusal<'a> {
+    parent: &'a str,
+    child: &'a str,
+    reason: &'a str,
+    message: &'a str,
+}
+
+/// The document that `topology -o json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Document<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    nodes: &'a [Vertex],
+    edges: Vec<Edge<'a>>,
+    refused: Vec<Refusal<'a>>,
+}
+
+pub fn document(graph: &Graph) -> Document<'_> {
+    let id = |node: &usize| graph.nodes[*node].id.as_str();
+    Document {
+        api_version: super::API_VERSION,
+        kind: "Topology",
+        nodes: &graph.nodes,
+        edges: graph.edges.iter().map(|(parent, child)| Edge { parent: id(parent), child: id(child) }).collect(),
+        refused: graph
+            .refused
+            .iter()
+            .map(|Refused { parent, child, reason, message }| Refusal { parent, child, reason, message })
+            .collect(),
+    }
+}

@@ -1,0 +1,210 @@
+//! The topology as a picture that needs nothing else: parents left, children right, policies on their targets.
+
+use std::fmt::{self, Write};
+
+use attache_core::names::plural;
+use unicode_width::UnicodeWidthStr;
+
+use super::collapse::collapse;
+use super::layout::{Layout, layout};
+use super::{Graph, Vertex};
+
+/// Above this many nodes, those that differ only in name are drawn as one.
+const MOST: usize = 100;
+/// How many policies are named on one node.
+const MOST_POLICIES: usize = 4;
+
+const MARGIN: f64 = 24.0;
+const COLUMN_GAP: f64 = 56.0;
+const PADDING: f64 = 10.0;
+const LINE: f64 = 16.0;
+/// The advance of one character of a 12 pixel monospace font, with some reserve.
+const CHARACTER: f64 = 7.4;
+/// What fits beside a caption is drawn in a smaller font.
+const SMALL_CHARACTER: f64 = 6.2;
+
+const STYLE: &str = "\
+svg{--back:#fff;--box:#f6f8fa;--line:#8c959f;--text:#1f2328;--dim:#59636e;--policy:#8250df;--bad:#cf222e}\
+@media(prefers-color-scheme:dark){svg{--back:#0d1117;--box:#161b22;--line:#6e7681;--text:#e6edf3;--dim:#9198a1;--policy:#d2a8ff;--bad:#ff7b72}}\
+text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--text)}\
+.back{fill:var(--back)}\
+.box{fill:var(--box);stroke:var(--line)}.attached .box{stroke:var(--policy);stroke-width:1.5}.ghost .box{stroke:var(--bad);stroke-dasharray:4 3}\
+.what{font-size:10px;fill:var(--dim)}.policy{font-size:11px;fill:var(--policy)}\
+.edge{fill:none;stroke:var(--line)}.refused{fill:none;stroke:var(--bad);stroke-dasharray:5 4}\
+.reason{font-size:10px;fill:var(--bad);paint-order:stroke;stroke:var(--back);stroke-width:4px}";
+
+pub fn svg(graph: &Graph) -> String {
+    let mut pictured = graph.pictured();
+    if pictured.nodes.len() > MOST {
+        pictured = collapse(&pictured);
+    }
+    Picture::new(&pictured).draw()
+}
+
+struct Picture<'g> {
+    graph: &'g Graph,
+    boxes: Vec<Label>,
+    layout: Layout,
+    /// The left side of each column, and its width.
+    columns: Vec<(f64, f64)>,
+}
+
+/// The lines of text on a node.
+struct Label {
+    what: String,
+    name: String,
+    policies: Vec<String>,
+}
+
+impl Label {
+    fn new(node: &Vertex) -> Label {
+        let (id, section) = node.parts();
+        let name = id.split_once('/').map_or(id, |(_, name)| name);
+        let mut policies: Vec<String> =
+            node.policies.iter().take(MOST_POLICIES).map(|policy| format!("◆ {policy}")).collect();
+        if node.policies.len() > MOST_POLICIES {
+            policies.push(format!("◆ and {} more", node.policies.len() - MOST_POLICIES));
+        }
+        match node.count {
+            2.. => Label {
+                what: format!("such as {name}{section}"),
+                name: format!("{} {}", node.count, plural(&node.what())),
+                policies,
+            },
+            _ => Label { what: node.what(), name: format!("{name}{section}"), policies },
+        }
+    }
+
+    fn width(&self) -> f64 {
+        let policies = self.policies.iter().map(|policy| policy.width()).max().unwrap_or(0);
+        let wide = self.name.width().max(policies) as f64 * CHARACTER;
+        wide.max(self.what.width() as f64 * SMALL_CHARACTER) + 2.0 * PADDING
+    }
+
+    fn height(&self) -> f64 {
+        (2 + self.policies.len()) as f64 * LINE + PADDING
+    }
+}
+
+impl<'g> Picture<'g> {
+    fn new(graph: &'g Graph) -> Picture<'g> {
+        let boxes: Vec<Label> = graph.nodes.iter().map(Label::new).collect();
+        let heights: Vec<f64> = boxes.iter().map(Label::height).collect();
+        let layout = layout(&heights, &graph.edges);
+        let mut widths = vec![0.0_f64; layout.columns];
+        for (label, (column, _)) in boxes.iter().zip(&layout.nodes) {
+            widths[*column] = widths[*column].max(label.width());
+        }
+        let mut left = MARGIN;
+        let mut columns = Vec::with_capacity(widths.len());
+        for width in widths {
+            columns.push((left, width));
+            left += width + COLUMN_GAP;
+        }
+        Picture { graph, boxes, layout, columns }
+    }
+
+    fn draw(&self) -> String {
+        let width = self.columns.last().map_or(0.0, |(left, width)| left + width) + MARGIN;
+        let height = self.layout.height + 2.0 * MARGIN;
+        let mut out = String::new();
+        let _ = write!(
+            out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n\
+             <title>Topology</title>\n<style>{STYLE}</style>\n<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n"
+        );
+        self.draw_edges(&mut out);
+        (0..self.boxes.len()).for_each(|node| self.draw_node(node, &mut out));
+        self.draw_refused(&mut out);
+        out.push_str("</svg>\n");
+        out
+    }
+
+    fn draw_edges(&self, out: &mut String) {
+        for ((parent, child), bends) in self.graph.edges.iter().zip(&self.layout.bends) {
+            let mut from = self.right(*parent);
+            let mut path = format!("M{:.1} {:.1}", from.0, from.1);
+            for (column, y) in bends {
+                let (left, width) = self.columns[*column];
+                curve(&mut path, from, (left, y + MARGIN));
+                from = (left + width, y + MARGIN);
+                let _ = write!(path, " L{:.1} {:.1}", from.0, from.1);
+            }
+            curve(&mut path, from, self.left(*child));
+            let _ = writeln!(out, "<path class=\"edge\" d=\"{path}\"/>");
+        }
+    }
+
+    fn draw_node(&self, node: usize, out: &mut String) {
+        let (vertex, label) = (&self.graph.nodes[node], &self.boxes[node]);
+        let (x, middle) = self.left(node);
+        let y = middle - label.height() / 2.0;
+        let class = match vertex.policies.is_empty() {
+            _ if self.graph.refused.iter().any(|refused| refused.child == vertex.id) => "ghost",
+            true => "node",
+            false => "attached",
+        };
+        let _ = writeln!(
+            out,
+            "<g class=\"{class}\" transform=\"translate({x:.1} {y:.1})\"><title>{}</title><rect class=\"box\" width=\"{:.1}\" height=\"{:.1}\" rx=\"5\"/>",
+            Escaped(&vertex.id),
+            self.columns[self.layout.nodes[node].0].1,
+            label.height()
+        );
+        let lines = [("what", &label.what), ("name", &label.name)].into_iter();
+        for (i, (class, text)) in lines.chain(label.policies.iter().map(|policy| ("policy", policy))).enumerate() {
+            let baseline = (i + 1) as f64 * LINE;
+            let _ = writeln!(out, "<text class=\"{class}\" x=\"{PADDING}\" y=\"{baseline}\">{}</text>", Escaped(text));
+        }
+        out.push_str("</g>\n");
+    }
+
+    fn draw_refused(&self, out: &mut String) {
+        for refused in &self.graph.refused {
+            let ends = self.graph.find(&refused.parent).zip(self.graph.find(&refused.child));
+            let Some((parent, child)) = ends else { continue };
+            let (from, to) = (self.right(parent), self.left(child));
+            let mut path = format!("M{:.1} {:.1}", from.0, from.1);
+            curve(&mut path, from, to);
+            let title = format!("{} to {}: {}", refused.child, refused.parent, refused.message);
+            let _ = writeln!(out, "<g><title>{}</title><path class=\"refused\" d=\"{path}\"/>", Escaped(&title));
+            let (x, y) = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+            let reason = Escaped(refused.reason);
+            let _ = writeln!(
+                out,
+                "<text class=\"reason\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">✗ {reason}</text></g>"
+            );
+        }
+    }
+
+    fn left(&self, node: usize) -> (f64, f64) {
+        let (column, y) = self.layout.nodes[node];
+        (self.columns[column].0, y + MARGIN)
+    }
+
+    fn right(&self, node: usize) -> (f64, f64) {
+        let (x, y) = self.left(node);
+        (x + self.columns[self.layout.nodes[node].0].1, y)
+    }
+}
+
+fn curve(path: &mut String, from: (f64, f64), to: (f64, f64)) {
+    let bow = ((to.0 - from.0) / 2.0).max(COLUMN_GAP / 2.0);
+    let (leave, arrive) = (from.0 + bow, to.0 - bow);
+    let _ = write!(path, " C{leave:.1} {:.1} {arrive:.1} {:.1} {:.1} {:.1}", from.1, to.1, to.0, to.1);
+}
+
+struct Escaped<'t>(&'t str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|char| match char {
+            '<' => f.write_str("&lt;"),
+            '>' => f.write_str("&gt;"),
+            '&' => f.write_str("&amp;"),
+            '"' => f.write_str("&quot;"),
+            char if char.is_control() => f.write_char(' '),
+            char => f.write_char(char),
+        })
+    }
+}

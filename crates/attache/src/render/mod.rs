@@ -1,0 +1,59 @@
+//! What answers look like.
+
+pub mod graph;
+pub mod problem;
+#[expect(dead_code)]
+pub mod style;
+#[expect(dead_code)]
+pub mod table;
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use anstream::AutoStream;
+use serde::Serialize;
+
+pub const API_VERSION: &str = "attache.dev/v1alpha1";
+
+/// Decides for the whole program whether colours are used. `auto` looks at the terminal and at `NO_COLOR`.
+pub fn set_colour(when: clap::ColorChoice) {
+    match when {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// Standard output. Colours are dropped on the way if they are not wanted.
+pub struct Screen {
+    out: BufWriter<AutoStream<StdoutLock<'static>>>,
+    width: Option<usize>,
+}
+
+impl Screen {
+    pub fn new() -> Screen {
+        let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        Screen { out: BufWriter::new(AutoStream::auto(io::stdout().lock())), width: width.or_else(terminal) }
+    }
+
+    /// The width that lines should fit; none in a pipe.
+    pub fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    pub fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut self.out, document)?;
+        writeln!(self)
+    }
+}
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

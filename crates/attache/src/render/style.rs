@@ -1,0 +1,49 @@
+//! What colours mean, everywhere.
+
+use std::fmt;
+
+use anstyle::{AnsiColor, Effects, Style};
+
+pub const PLAIN: Style = Style::new();
+pub const HEAD: Style = Style::new().bold();
+/// Something a policy can be attached to.
+pub const OBJECT: Style = AnsiColor::Cyan.on_default();
+pub const POLICY: Style = AnsiColor::Magenta.on_default();
+pub const GOOD: Style = AnsiColor::Green.on_default();
+pub const BAD: Style = AnsiColor::Red.on_default();
+pub const WARNING: Style = AnsiColor::Yellow.on_default();
+/// Less important than what is around it.
+pub const DIM: Style = Style::new().effects(Effects::DIMMED);
+/// A value that lost. Always marked with [`LOST_MARK`] too, for those who see no strike-through.
+pub const LOST: Style = Style::new().effects(Effects::DIMMED.insert(Effects::STRIKETHROUGH));
+pub const LOST_MARK: &str = "✗";
+
+/// A text in one style.
+#[derive(Clone, Debug)]
+pub struct Painted {
+    pub style: Style,
+    pub text: String,
+}
+
+pub fn paint(style: Style, text: impl fmt::Display) -> Painted {
+    Painted { style, text: text.to_string() }
+}
+
+impl fmt::Display for Painted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let style = self.style;
+        write!(f, "{style}{}{style:#}", self.text)
+    }
+}
+
+impl From<&str> for Painted {
+    fn from(text: &str) -> Self {
+        paint(PLAIN, text)
+    }
+}
+
+impl From<String> for Painted {
+    fn from(text: String) -> Self {
+        Painted { style: PLAIN, text }
+    }
+}
