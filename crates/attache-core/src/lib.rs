@@ -8,6 +8,7 @@
 //!                 kinds (PolicyKind documents: built in, given, or inferred from CRDs)
 //! ```
 
+pub mod cel;
 pub mod names;
 pub mod object;
 pub mod problem;
