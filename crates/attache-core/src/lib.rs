@@ -12,5 +12,6 @@ pub mod cel;
 pub mod names;
 pub mod object;
 pub mod problem;
+pub mod selector;
 pub mod topology;
 pub mod value;

@@ -1,9 +1,35 @@
 //! The graph of everything a policy can target, parents less specific than children.
+//!
+//! The links of an object are found by functions of that object and an index, one object at a time; `build` puts
+//! them together. Namespaces are nodes without links: where one stands depends on the path, see
+//! [`Topology::namespace`].
+
+#![allow(dead_code)]
+
+mod api;
+mod backends;
+mod build;
+mod grants;
+mod hostname;
+mod index;
+mod links;
+mod listeners;
+mod namespaces;
+mod reference;
+mod routes;
+mod sections;
+#[cfg(test)]
+mod tests;
+mod why;
 
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use crate::object::{ObjectId, ObjectRef, Objects};
+use links::Links;
+use sections::Sections;
+
+pub use grants::Grants;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
@@ -38,6 +64,15 @@ pub enum Owner {
     Named(u32),
 }
 
+impl Owner {
+    pub fn object(self) -> Option<ObjectId> {
+        match self {
+            Owner::Object(id) => Some(id),
+            Owner::Named(_) => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Node {
     pub level: Level,
@@ -56,37 +91,29 @@ pub struct Refused {
     pub message: String,
 }
 
-/// Nodes with their links both ways, in flat arrays.
+/// Nodes with their links both ways, in flat arrays. First the nodes of the objects, in their order, then what is only
+/// named, then sections, then frontends.
 #[derive(Debug, Default)]
 pub struct Topology {
     nodes: Vec<Node>,
+    /// In order.
     named: Vec<ObjectRef>,
-    by_ref: HashMap<ObjectRef, NodeId>,
+    sections: Sections,
+    frontends: HashMap<ObjectId, NodeId>,
+    /// The namespace of each object, then of each of what is only named.
+    namespaces: Vec<Option<NodeId>>,
     parents: Links,
     children: Links,
     /// Parents before children.
     order: Vec<NodeId>,
+    live: Vec<bool>,
     refused: Vec<Refused>,
 }
 
-/// The links of node `n` are `to[start[n]..start[n + 1]]`.
-#[derive(Debug, Default)]
-struct Links {
-    start: Vec<u32>,
-    to: Vec<NodeId>,
-}
-
-impl Links {
-    fn of(&self, node: NodeId) -> &[NodeId] {
-        let at = node.0 as usize;
-        &self.to[self.start[at] as usize..self.start[at + 1] as usize]
-    }
-}
-
 impl Topology {
-    pub fn build(objects: &Objects) -> Topology {
-        let _ = objects;
-        Topology::default()
+    /// `virtual_targets` are objects that exist only because policies name them.
+    pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
+        build::build(objects, virtual_targets)
     }
 
     pub fn node(&self, id: NodeId) -> &Node {
@@ -113,9 +140,44 @@ impl Topology {
         &self.refused
     }
 
-    /// The node of a whole object, or of something that is only named.
-    pub fn find(&self, id: &ObjectRef) -> Option<NodeId> {
-        self.by_ref.get(id).copied()
+    /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.
+    pub fn live(&self, id: NodeId) -> bool {
+        self.live[id.0 as usize]
+    }
+
+    /// The node of a whole object, or of something that is only named. A Service that is the parent of routes has
+    /// another one, its [frontend](Topology::frontend).
+    pub fn find(&self, objects: &Objects, id: &ObjectRef) -> Option<NodeId> {
+        let named = || Some(NodeId((objects.len() + self.named.binary_search(id).ok()?) as u32));
+        objects.find(id).map(|id| NodeId(id.0)).or_else(named)
+    }
+
+    /// The sections of a whole object, in order.
+    pub fn sections(&self, id: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
+        let node = self.node(id);
+        let range = match (&node.owner, &node.section, node.level) {
+            (_, Some(_), _) | (Owner::Named(_), ..) | (.., Level::Frontend) => 0..0,
+            (Owner::Object(owner), ..) => self.sections.range(*owner),
+        };
+        range.map(NodeId)
+    }
+
+    pub fn section(&self, id: NodeId, name: &str) -> Option<NodeId> {
+        self.sections(id).find(|section| self.node(*section).section.as_deref() == Some(name))
+    }
+
+    /// The node that stands for a Service as the parent of mesh routes, if it has any.
+    pub fn frontend(&self, id: NodeId) -> Option<NodeId> {
+        self.frontends.get(&self.node(id).owner.object()?).copied()
+    }
+
+    /// The namespace that a node lives in.
+    pub fn namespace(&self, id: NodeId) -> Option<NodeId> {
+        let owner = match self.node(id).owner {
+            Owner::Object(id) => id.0 as usize,
+            Owner::Named(at) => self.namespaces.len() - self.named.len() + at as usize,
+        };
+        self.namespaces[owner]
     }
 
     /// Who a node is, without its section.

@@ -1,0 +1,70 @@
+//! Rules and their backends.
+
+use super::api;
+use super::index::{Found, Index, Refusal};
+use super::reference::Reference;
+use super::routes::is_mesh_only;
+use super::{Level, NodeId, sections, why};
+use crate::object::{Object, ObjectId};
+use crate::value::Value;
+
+/// Links every rule of a route to its backends.
+pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
+    let mesh = is_mesh_only(route);
+    let home = route.id.namespace.as_str();
+    for (position, rule) in route.spec().list_at("rules").iter().enumerate() {
+        let node = index.sections.node(id, position);
+        let first = found.links.len();
+        for backend in rule.list_at("backendRefs").iter().filter_map(|backend| Reference::backend(backend, home)) {
+            match resolve(index, route, mesh, &backend) {
+                Ok(service) => {
+                    let link = (node, NodeId(service.0));
+                    if !found.links[first..].contains(&link) {
+                        found.links.push(link);
+                    }
+                }
+                Err(refusal) => found.refuse(&route.id, backend, refusal),
+            }
+        }
+        for mirror in mirrors(rule).filter_map(|backend| Reference::backend(backend, home)) {
+            if let Err(refusal) = resolve(index, route, mesh, &mirror) {
+                found.refuse(&route.id, mirror, refusal);
+            }
+        }
+    }
+}
+
+/// Where a rule sends copies: resolved as backends are, but nobody's answer comes from there.
+fn mirrors(rule: &Value) -> impl Iterator<Item = &Value> {
+    rule.list_at("filters").iter().filter_map(|filter| filter.at(&["requestMirror", "backendRef"]))
+}
+
+fn resolve(index: &Index, route: &Object, mesh: bool, backend: &Reference) -> Result<ObjectId, Refusal> {
+    let objects = index.objects;
+    let level = api::level(backend.group, backend.kind);
+    let known = match level {
+        Level::Backend => true,
+        Level::Other => !objects.of_kind(backend.group, backend.kind).is_empty(),
+        _ => false,
+    };
+    if !known {
+        return Err(why::unknown_kind(backend));
+    }
+    let &Reference { group, kind, namespace, name, .. } = backend;
+    if !mesh && !index.grants.permit(&route.id, group, kind, namespace, name) {
+        return Err(why::not_granted(&route.id, backend));
+    }
+    let id = backend.find(objects).ok_or_else(|| why::no_such_backend(index, backend))?;
+    let service = objects.get(id);
+    let ports = service.spec().list_at("ports");
+    match backend.port {
+        Some(number)
+            if level == Level::Backend
+                && !ports.is_empty()
+                && !ports.iter().any(|port| sections::port(port) == Some(number)) =>
+        {
+            Err(why::missing_backend_port(service, backend))
+        }
+        _ => Ok(id),
+    }
+}

@@ -1,0 +1,196 @@
+//! Puts a topology together: nodes first, then the links of each object on its own, then what follows from them.
+
+use std::collections::BTreeSet;
+
+use rayon::iter::ParallelIterator;
+use rayon::slice::ParallelSlice;
+
+use super::api::{self, GATEWAY_API, RouteKind};
+use super::index::{Found, Index};
+use super::links::Links;
+use super::namespaces::Namespaces;
+use super::sections::{self, Sections};
+use super::{Level, Node, NodeId, Owner, Topology, backends, routes};
+use crate::object::{ObjectId, ObjectRef, Objects};
+
+/// Routes are linked in parallel, this many at a time.
+const CHUNK: usize = 512;
+
+pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
+    let namespaces = Namespaces::of(objects);
+    let named = named(objects, &namespaces, virtual_targets);
+    let mut nodes = object_nodes(objects);
+    nodes.extend(named.iter().enumerate().map(|(at, id)| named_node(at, id)));
+    let own = section_nodes(objects, &nodes);
+    let sections = Sections::new(objects.len(), nodes.len() as u32, own.iter().filter_map(|node| node.owner.object()));
+    nodes.extend(own);
+
+    let mut topology = Topology { nodes, named, sections, ..Topology::default() };
+    topology.namespaces = topology.namespaces_of_owners(objects);
+    let found = link(objects, &topology, namespaces);
+    topology.finish(found)
+}
+
+/// What exists only by being named, in order.
+fn named(objects: &Objects, namespaces: &Namespaces, virtual_targets: &[ObjectRef]) -> Vec<ObjectRef> {
+    let namespace = |name: &str| ObjectRef::new("", "Namespace", "", name);
+    let mut named: BTreeSet<ObjectRef> = namespaces.unwritten().map(namespace).collect();
+    named.extend(virtual_targets.iter().filter(|id| !id.namespace.is_empty()).map(|id| namespace(&id.namespace)));
+    named.extend(objects.each(GATEWAY_API, "Gateway").filter_map(|(_, gateway)| {
+        let class = gateway.spec().get_str("gatewayClassName").filter(|class| !class.is_empty())?;
+        Some(ObjectRef::new(GATEWAY_API, "GatewayClass", "", class))
+    }));
+    named.extend(virtual_targets.iter().cloned());
+    named.into_iter().filter(|id| objects.find(id).is_none()).collect()
+}
+
+fn object_nodes(objects: &Objects) -> Vec<Node> {
+    let mut nodes = Vec::with_capacity(objects.len());
+    // Objects are sorted by kind: most are of the same as the one before.
+    let mut last: Option<(&ObjectRef, Level)> = None;
+    for (id, object) in objects.iter() {
+        let level = match last {
+            Some((before, level)) if before.kind == object.id.kind && before.group == object.id.group => level,
+            _ => api::level(&object.id.group, &object.id.kind),
+        };
+        last = Some((&object.id, level));
+        nodes.push(Node { level, owner: Owner::Object(id), section: None });
+    }
+    nodes
+}
+
+fn named_node(at: usize, id: &ObjectRef) -> Node {
+    let level = match api::level(&id.group, &id.kind) {
+        level @ (Level::GatewayClass | Level::Namespace) => level,
+        _ => Level::Other,
+    };
+    Node { level, owner: Owner::Named(at as u32), section: None }
+}
+
+fn section_nodes(objects: &Objects, nodes: &[Node]) -> Vec<Node> {
+    let with_sections = nodes.par_chunks(CHUNK).flat_map_iter(|nodes| {
+        nodes.iter().filter_map(|node| {
+            let owner = node.owner.object()?;
+            let (level, list) = sections::of(objects.get(owner), node.level)?;
+            Some((owner, level, list))
+        })
+    });
+    with_sections
+        .flat_map_iter(|(owner, level, list)| {
+            list.iter().enumerate().map(move |(position, section)| Node {
+                level,
+                owner: Owner::Object(owner),
+                section: Some(sections::name(level, section, position)),
+            })
+        })
+        .collect()
+}
+
+fn link(objects: &Objects, topology: &Topology, namespaces: Namespaces) -> Found {
+    let index = Index::new(objects, &topology.sections, namespaces);
+    let mut found = Found::default();
+    for (id, gateway) in objects.each(GATEWAY_API, "Gateway") {
+        let class = gateway.spec().get_str("gatewayClassName").unwrap_or_default();
+        if let Some(class) = topology.find(objects, &ObjectRef::new(GATEWAY_API, "GatewayClass", "", class)) {
+            found.links.push((class, NodeId(id.0)));
+        }
+    }
+    for (id, _) in objects.iter() {
+        found.links.extend(topology.sections.nodes(id).map(|section| (NodeId(id.0), section)));
+    }
+    let routes: Vec<u32> =
+        RouteKind::ALL.into_iter().flat_map(|kind| objects.of_kind(GATEWAY_API, kind.name())).collect();
+    let of_routes: Vec<Found> = routes
+        .par_chunks(CHUNK)
+        .map(|routes| {
+            let mut found = Found::default();
+            for &route in routes {
+                let (id, route) = (ObjectId(route), objects.get(ObjectId(route)));
+                routes::attach(&index, id, route, &mut found);
+                backends::link(&index, id, route, &mut found);
+            }
+            found
+        })
+        .collect();
+    for mut some in of_routes {
+        found.append(&mut some);
+    }
+    found
+}
+
+impl Topology {
+    fn namespaces_of_owners(&self, objects: &Objects) -> Vec<Option<NodeId>> {
+        let mut last: (&str, Option<NodeId>) = ("", None);
+        let ids = objects.iter().map(|(_, object)| &object.id).chain(&self.named);
+        ids.map(|id| {
+            if id.namespace != last.0 {
+                last = (&id.namespace, self.find(objects, &ObjectRef::new("", "Namespace", "", &id.namespace)));
+            }
+            last.1
+        })
+        .collect()
+    }
+
+    fn finish(mut self, mut found: Found) -> Topology {
+        self.add_frontends(&mut found);
+        for (parent, child) in &found.links {
+            let named_as_backend = self.node(*parent).level == Level::RouteRule;
+            if named_as_backend && self.node(*child).level == Level::Other {
+                self.nodes[child.0 as usize].level = Level::Backend;
+            }
+        }
+        let count = self.nodes.len();
+        (self.parents, self.children) = rayon::join(
+            || Links::new(count, &found.links, |&(parent, child)| (child, parent)),
+            || Links::new(count, &found.links, |&link| link),
+        );
+        self.order = self.sorted();
+        self.live = self.reached();
+        found.refused.sort();
+        found.refused.dedup();
+        self.refused = found.refused;
+        self
+    }
+
+    /// A Service that is a parent stands above the routes, and also, as itself, below them.
+    fn add_frontends(&mut self, found: &mut Found) {
+        found.frontends.sort_unstable();
+        for &(service, route) in &found.frontends {
+            let next = NodeId(self.nodes.len() as u32);
+            let frontend = *self.frontends.entry(service).or_insert(next);
+            if frontend == next {
+                self.nodes.push(Node { level: Level::Frontend, owner: Owner::Object(service), section: None });
+            }
+            found.links.push((frontend, route));
+        }
+    }
+
+    /// Parents before children: by level.
+    fn sorted(&self) -> Vec<NodeId> {
+        let mut start = [0usize; Level::Other as usize + 2];
+        for node in &self.nodes {
+            start[node.level as usize + 1] += 1;
+        }
+        for level in 1..start.len() {
+            start[level] += start[level - 1];
+        }
+        let mut order = vec![NodeId(0); self.nodes.len()];
+        for (id, node) in self.nodes() {
+            let at = &mut start[node.level as usize];
+            order[*at] = id;
+            *at += 1;
+        }
+        order
+    }
+
+    /// Only routes and what hangs below a ListenerSet need somebody to reach them.
+    fn reached(&self) -> Vec<bool> {
+        let mut live = vec![true; self.nodes.len()];
+        for &id in &self.order {
+            if matches!(self.node(id).level, Level::ListenerSet | Level::Listener | Level::Route | Level::RouteRule) {
+                live[id.0 as usize] = self.parents(id).iter().any(|parent| live[parent.0 as usize]);
+            }
+        }
+        live
+    }
+}

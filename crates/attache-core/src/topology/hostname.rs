@@ -1,0 +1,65 @@
+//! Hostnames of listeners and routes: empty for any, `*.x` for everything below `x` (never `x` itself), or exact.
+
+/// Whether there is a host that both hold for.
+pub fn intersect(a: &str, b: &str) -> bool {
+    narrower(a, b).is_some()
+}
+
+/// The intersection of two hostnames, which is always one of them.
+pub fn narrower<'h>(a: &'h str, b: &'h str) -> Option<&'h str> {
+    if a.is_empty() || b.is_empty() {
+        return Some(if a.is_empty() { b } else { a });
+    }
+    match (a.strip_prefix('*'), b.strip_prefix('*')) {
+        (None, None) => a.eq_ignore_ascii_case(b).then_some(a),
+        (Some(suffix), None) => ends_below(b, suffix).then_some(b),
+        (None, Some(suffix)) => ends_below(a, suffix).then_some(a),
+        (Some(left), Some(right)) if left.len() >= right.len() => ends_with(left, right).then_some(a),
+        (Some(left), Some(right)) => ends_with(right, left).then_some(b),
+    }
+}
+
+fn ends_below(host: &str, suffix: &str) -> bool {
+    host.len() > suffix.len() && ends_with(host, suffix)
+}
+
+fn ends_with(host: &str, suffix: &str) -> bool {
+    host.len()
+        .checked_sub(suffix.len())
+        .and_then(|at| host.get(at..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(suffix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_intersection_is_the_narrower_of_the_two() {
+        for (a, b, both) in [
+            ("", "", Some("")),
+            ("", "a.x", Some("a.x")),
+            ("*.x", "", Some("*.x")),
+            ("a.x", "a.x", Some("a.x")),
+            ("a.x", "b.x", None),
+            ("*.x", "a.x", Some("a.x")),
+            ("*.x", "b.a.x", Some("b.a.x")),
+            ("*.x", "x", None),
+            ("*.x", "ax", None),
+            ("*.x", "*.a.x", Some("*.a.x")),
+            ("*.ax", "*.x", None),
+            ("*.a.x", "*.b.x", None),
+            ("A.x", "a.X", Some("A.x")),
+        ] {
+            assert_eq!(narrower(a, b), both, "{a} and {b}");
+            assert_eq!(intersect(b, a), both.is_some(), "{b} and {a}");
+        }
+    }
+
+    #[test]
+    fn hostnames_that_are_none_do_no_harm() {
+        assert!(!intersect("*é", "é"));
+        assert!(!intersect("*.x", "é"));
+        assert!(intersect("*", "anything"));
+    }
+}

@@ -1,0 +1,61 @@
+//! Listeners of Gateways and ListenerSets: what they say, and whom they let in.
+
+use super::api::{GATEWAY_API, Protocol, RouteKind, RouteKinds};
+use super::namespaces::Allowed;
+use crate::value::Value;
+
+/// One listener, as its owner's spec says.
+#[derive(Clone, Copy, Debug)]
+pub struct Listener<'o> {
+    pub name: &'o str,
+    pub port: i64,
+    pub protocol: Protocol,
+    /// Empty for any.
+    pub hostname: &'o str,
+    pub allowed: Allowed<'o>,
+    /// The kinds of route that it serves: those of its protocol, or the fewer that it names.
+    pub kinds: RouteKinds,
+    pub spec: &'o Value,
+}
+
+impl<'o> Listener<'o> {
+    pub fn read(spec: &'o Value) -> Self {
+        let protocol = Protocol::named(spec.get_str("protocol").unwrap_or_default());
+        let hostname = if protocol.has_hostnames() { spec.get_str("hostname").unwrap_or_default() } else { "" };
+        Listener {
+            name: spec.get_str("name").unwrap_or_default(),
+            port: spec.get("port").and_then(Value::as_int).unwrap_or_default(),
+            protocol,
+            hostname,
+            allowed: spec.at(&["allowedRoutes", "namespaces"]).and_then(Allowed::read).unwrap_or(Allowed::Same),
+            kinds: served_kinds(spec, protocol),
+            spec,
+        }
+    }
+
+    /// The kinds that it names and cannot serve.
+    pub fn unserved_kinds(&self) -> impl Iterator<Item = &'o str> {
+        let served = self.protocol.route_kinds();
+        named_kinds(self.spec)
+            .iter()
+            .filter(move |named| !route_kind(named).is_some_and(|kind| served.contains(kind)))
+            .map(|named| named.get_str("kind").unwrap_or_default())
+    }
+}
+
+fn served_kinds(spec: &Value, protocol: Protocol) -> RouteKinds {
+    let served = protocol.route_kinds();
+    match named_kinds(spec) {
+        [] => served,
+        named => named.iter().filter_map(route_kind).filter(|kind| served.contains(*kind)).collect(),
+    }
+}
+
+fn named_kinds(spec: &Value) -> &[Value] {
+    spec.get("allowedRoutes").map_or(&[], |allowed| allowed.list_at("kinds"))
+}
+
+fn route_kind(named: &Value) -> Option<RouteKind> {
+    let group = named.get_str("group").unwrap_or(GATEWAY_API);
+    RouteKind::named(named.get_str("kind")?).filter(|_| group == GATEWAY_API)
+}

@@ -1,0 +1,143 @@
+//! Routes and their parents: which listeners, and which Services of a mesh, a route attaches to.
+
+use super::api::{self, RouteKind};
+use super::hostname::intersect;
+use super::index::{Found, Index};
+use super::listeners::Listener;
+use super::namespaces::Namespace;
+use super::reference::Reference;
+use super::{Level, NodeId, sections, why};
+use crate::object::{Object, ObjectId, ObjectRef};
+use crate::value::Value;
+
+/// A route that asks to be let in.
+#[derive(Debug)]
+pub struct Guest<'o> {
+    pub id: &'o ObjectRef,
+    pub kind: RouteKind,
+    pub namespace: Namespace<'o>,
+    hostnames: &'o [Value],
+}
+
+impl<'o> Guest<'o> {
+    pub fn of(index: &Index<'o>, route: &'o Object) -> Option<Self> {
+        let kind = RouteKind::named(&route.id.kind)?;
+        let hostnames = if kind.has_hostnames() { route.spec().list_at("hostnames") } else { &[] };
+        Some(Guest { id: &route.id, kind, namespace: index.namespaces.get(&route.id.namespace), hostnames })
+    }
+
+    /// None means any.
+    pub fn hostnames(&self) -> impl Iterator<Item = &'o str> + Clone {
+        self.hostnames.iter().filter_map(Value::as_str)
+    }
+
+    fn fits(&self, listener: &Listener) -> bool {
+        let mut hostnames = self.hostnames().peekable();
+        hostnames.peek().is_none() || hostnames.any(|hostname| intersect(hostname, listener.hostname))
+    }
+}
+
+/// Links a route to all its parents, each parentRef on its own.
+pub fn attach<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
+    let Some(guest) = Guest::of(index, route) else { return };
+    let node = NodeId(id.0);
+    let (links, frontends) = (found.links.len(), found.frontends.len());
+    for parent in parents(route) {
+        match (api::level(parent.group, parent.kind), parent.find(index.objects)) {
+            (Level::Gateway | Level::ListenerSet, Some(owner)) => {
+                attach_to_listeners(index, &guest, node, &parent, owner, found)
+            }
+            (_, Some(service)) if api::is_frontend(parent.group, parent.kind) => {
+                match missing_port(index.objects.get(service), &parent) {
+                    false => found.frontends.push((service, node)),
+                    true => found.refuse(parent, guest.id, why::no_such_port(index.objects.get(service), &parent)),
+                }
+            }
+            // Delegation is the parent's to give: see there.
+            (Level::Route, _) if guest.kind == RouteKind::Http && parent.kind == guest.kind.name() => {}
+            _ => found.refuse(parent, guest.id, why::no_such_parent(index, &parent)),
+        }
+    }
+    dedup_from(&mut found.links, links);
+    dedup_from(&mut found.frontends, frontends);
+}
+
+pub fn parents(route: &Object) -> impl Iterator<Item = Reference<'_>> {
+    let parents = route.spec().list_at("parentRefs").iter();
+    parents.filter_map(|parent| Reference::parent(parent, &route.id.namespace))
+}
+
+/// Whether a route serves a mesh only: it has parents, and each is a Service.
+pub fn is_mesh_only(route: &Object) -> bool {
+    let mut parents = parents(route).peekable();
+    parents.peek().is_some() && parents.all(|parent| api::is_frontend(parent.group, parent.kind))
+}
+
+fn attach_to_listeners(
+    index: &Index,
+    guest: &Guest,
+    node: NodeId,
+    parent: &Reference,
+    owner: ObjectId,
+    found: &mut Found,
+) {
+    let listeners = index.listeners(owner);
+    let home = parent.namespace;
+    let (mut named, mut allowed, mut attached) = (false, false, false);
+    for (position, listener) in listeners.iter().enumerate() {
+        if !is_named(listener, parent) {
+            continue;
+        }
+        named = true;
+        if !(listener.kinds.contains(guest.kind) && listener.allowed.lets_in(home, &guest.namespace)) {
+            continue;
+        }
+        allowed = true;
+        if guest.fits(listener) {
+            attached = true;
+            found.links.push((index.sections.node(owner, position), node));
+        }
+    }
+    if attached {
+        return;
+    }
+    let candidates = listeners.iter().filter(|listener| is_named(listener, parent));
+    let refusal = match (named, allowed) {
+        (false, _) => why::no_such_listener(parent, listeners),
+        (true, false) => why::not_allowed(guest, home, candidates),
+        (true, true) => {
+            let lets_in = |listener: &&Listener| {
+                listener.kinds.contains(guest.kind) && listener.allowed.lets_in(home, &guest.namespace)
+            };
+            why::no_common_hostname(guest, candidates.filter(lets_in))
+        }
+    };
+    found.refuse(parent, guest.id, refusal);
+}
+
+fn is_named(listener: &Listener, parent: &Reference) -> bool {
+    parent.section.is_none_or(|section| section == listener.name)
+        && parent.port.is_none_or(|port| port == listener.port)
+}
+
+fn missing_port(service: &Object, parent: &Reference) -> bool {
+    let is_named = |port: &Value| {
+        parent.section.is_none_or(|section| port.get_str("name") == Some(section))
+            && parent.port.is_none_or(|number| sections::port(port) == Some(number))
+    };
+    let ports = service.spec().list_at("ports");
+    (parent.section.is_some() || parent.port.is_some()) && !ports.is_empty() && !ports.iter().any(is_named)
+}
+
+/// Drops what two references of one route have in common.
+fn dedup_from<T: Ord + Copy>(list: &mut Vec<T>, from: usize) {
+    if list.len() > from + 1 {
+        list[from..].sort_unstable();
+        let mut last = None;
+        let mut at = 0;
+        list.retain(|item| {
+            at += 1;
+            at <= from || last.replace(*item) != Some(*item)
+        });
+    }
+}

@@ -1,0 +1,115 @@
+//! Why something does not attach, in words that say what to do.
+
+use super::index::{Index, Refusal};
+use super::listeners::Listener;
+use super::reference::Reference;
+use super::routes::Guest;
+use super::sections;
+use crate::object::{Object, ObjectRef};
+
+/// How many names a message lists before it only counts.
+const SHOWN: usize = 5;
+
+/// `` `a`, `b` and 3 more``.
+pub fn list<T: std::fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
+    let mut names = names.into_iter();
+    let shown: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+pub fn no_such_parent(index: &Index, parent: &Reference) -> Refusal {
+    let Reference { group, kind, namespace, .. } = parent;
+    let there = index.objects.each(group, kind).filter(|(_, object)| object.id.namespace == *namespace);
+    let mut there = there.map(|(_, object)| &object.id.name).peekable();
+    let message = match there.peek() {
+        Some(_) => format!("there is no {kind} `{}` in namespace `{namespace}`, only {}", parent.name, list(there)),
+        None => format!("there is no {kind} `{}` in namespace `{namespace}`", parent.name),
+    };
+    Refusal::new("NoMatchingParent", message)
+}
+
+pub fn no_such_listener(parent: &Reference, listeners: &[Listener]) -> Refusal {
+    let asked = match (parent.section, parent.port) {
+        (Some(section), Some(port)) => format!("no listener `{section}` on port {port}"),
+        (Some(section), None) => format!("no listener `{section}`"),
+        (None, Some(port)) => format!("no listener on port {port}"),
+        (None, None) => "no listener".to_owned(),
+    };
+    let there = list(listeners.iter().map(|listener| format!("{}:{}", listener.name, listener.port)));
+    let only = if listeners.is_empty() { String::new() } else { format!(", only {there}") };
+    Refusal::new("NoMatchingParent", format!("{}/{}/{} has {asked}{only}", parent.kind, parent.namespace, parent.name))
+}
+
+pub fn not_allowed<'l, 'o: 'l>(
+    guest: &Guest,
+    home: &str,
+    listeners: impl Iterator<Item = &'l Listener<'o>>,
+) -> Refusal {
+    let reason = |listener: &Listener| match listener.kinds.contains(guest.kind) {
+        true => format!("listener `{}` lets in routes from {}", listener.name, listener.allowed.describe(home)),
+        false if listener.kinds.is_empty() => format!("listener `{}` lets in no kind of route", listener.name),
+        false => format!("listener `{}` lets in {} only", listener.name, listener.kinds),
+    };
+    let mut listeners = listeners;
+    let mut reasons: Vec<String> = listeners.by_ref().take(SHOWN).map(reason).collect();
+    match listeners.count() {
+        0 => {}
+        more => reasons.push(format!("and {more} more do not let it in")),
+    }
+    Refusal::new("NotAllowedByListeners", reasons.join("; "))
+}
+
+pub fn no_common_hostname<'l, 'o: 'l>(guest: &Guest, listeners: impl Iterator<Item = &'l Listener<'o>>) -> Refusal {
+    let theirs = listeners.map(|listener| format!("{} ({})", listener.hostname, listener.name));
+    let message = format!(
+        "its hostnames {} have nothing in common with those of the listeners, {}",
+        list(guest.hostnames()),
+        list(theirs)
+    );
+    Refusal::new("NoMatchingListenerHostname", message)
+}
+
+pub fn no_such_port(service: &Object, named: &Reference) -> Refusal {
+    Refusal::new("NoMatchingParent", missing_port(service, named))
+}
+
+pub fn missing_backend_port(service: &Object, named: &Reference) -> Refusal {
+    Refusal::new("BackendNotFound", missing_port(service, named))
+}
+
+fn missing_port(service: &Object, named: &Reference) -> String {
+    let ports = service.spec().list_at("ports").iter();
+    let there = ports.map(|port| match (port.get_str("name"), sections::port(port)) {
+        (Some(name), Some(number)) => format!("{number} ({name})"),
+        (_, number) => number.unwrap_or_default().to_string(),
+    });
+    let asked = match (named.section, named.port) {
+        (Some(section), _) => format!("`{section}`"),
+        (None, port) => port.unwrap_or_default().to_string(),
+    };
+    format!("{} has no port {asked}, only {}", service.id, list(there))
+}
+
+pub fn no_such_backend(index: &Index, backend: &Reference) -> Refusal {
+    Refusal { reason: "BackendNotFound", ..no_such_parent(index, backend) }
+}
+
+pub fn unknown_kind(backend: &Reference) -> Refusal {
+    let kind =
+        if backend.group.is_empty() { backend.kind.to_owned() } else { format!("{}.{}", backend.kind, backend.group) };
+    Refusal::new(
+        "InvalidKind",
+        format!("a `{kind}` cannot be a backend, and none is there; a backend is usually a Service"),
+    )
+}
+
+pub fn not_granted(from: &ObjectRef, to: &Reference) -> Refusal {
+    let message = format!(
+        "namespace `{}` has no ReferenceGrant that lets {} of namespace `{}` refer to {} `{}`",
+        to.namespace, from.kind, from.namespace, to.kind, to.name
+    );
+    Refusal::new("RefNotPermitted", message)
+}
