@@ -22,13 +22,13 @@ impl Input {
             return Err(Problem::error("there is nothing to look at").help(help).into());
         }
         let objects = Objects::default();
-        let topology = Topology::build(&objects);
+        let topology = Topology::build(&objects, &[]);
         Ok(Input { objects, topology })
     }
 
     /// The nodes of the topology that `target` names.
     pub fn nodes(&self, target: &Target) -> Vec<NodeId> {
-        let Some(whole) = self.topology.find(&target.id) else { return Vec::new() };
+        let Some(whole) = self.topology.find(&self.objects, &target.id) else { return Vec::new() };
         match &target.section {
             None => vec![whole],
             Some(section) => self

@@ -147,7 +147,7 @@ impl<'a> OfKind<'a> {
 
 /// The section of `id` that is called `wanted`.
 fn find_section(id: &ObjectRef, wanted: &str, objects: &Objects, topology: &Topology) -> Result<SmolStr, Failure> {
-    let whole = topology.find(id);
+    let whole = topology.find(objects, id);
     let below = whole.map_or(&[][..], |node| topology.children(node));
     let own = below.iter().filter(|child| topology.id(objects, **child) == id);
     let sections: Vec<&SmolStr> = own.filter_map(|child| topology.node(*child).section.as_ref()).collect();
