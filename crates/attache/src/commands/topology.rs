@@ -95,9 +95,9 @@ fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
         at[node.0 as usize] = Some(i);
         graph.nodes.push(Vertex {
             id: input.topology.name(&input.objects, *node),
-            policies: Vec::new(),
             count: 1,
             minor: input.topology.node(*node).level == Level::BackendPort,
+            ..Vertex::default()
         });
     }
     for (i, node) in nodes.iter().enumerate() {

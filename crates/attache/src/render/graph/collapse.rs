@@ -1,50 +1,59 @@
-//! Large graphs made small enough to look at: nodes that differ only in their names become one.
+//! Large pictures made small enough to look at: nodes that differ only in their names become one.
 
 use std::collections::BTreeMap;
 
-use super::{Graph, Vertex};
+use super::Vertex;
+use super::picture::{Link, Picture};
 
-/// What makes two nodes look the same.
-type Look<'g> = (String, Vec<&'g str>, Vec<usize>, usize);
+/// What makes two nodes look the same: what they are, their kinds of policies, what is above or below them and
+/// whether that was refused.
+type Look<'p> = (String, Vec<&'p str>, Vec<(usize, Option<&'static str>)>, usize);
 
 /// Merges nodes of one kind with the same parents, the same kinds of policies, and the same below them.
-pub fn collapse(graph: &Graph) -> Graph {
-    let (parents, children) = (graph.parents(), graph.children());
-    let shapes = shapes(graph, &children);
-    let mut groups: Vec<usize> = Vec::with_capacity(graph.nodes.len());
+pub fn collapse(picture: &Picture) -> Picture {
+    let (above, below) = picture.both_ways();
+    let shapes = shapes(picture, &below);
+    let mut groups: Vec<usize> = Vec::with_capacity(picture.nodes.len());
     let mut known: BTreeMap<Look, usize> = BTreeMap::new();
-    let mut collapsed = Graph::default();
-    for (i, node) in graph.nodes.iter().enumerate() {
-        let mut above: Vec<usize> = parents[i].iter().map(|parent| groups[*parent]).collect();
-        above.sort_unstable();
-        above.dedup();
-        let next = collapsed.nodes.len();
-        let group = *known.entry((node.what(), policy_kinds(node), above, shapes[i])).or_insert(next);
+    let mut small = Picture::default();
+    for (i, node) in picture.nodes.iter().enumerate() {
+        let parents = above[i].iter().filter_map(|link| Some((*groups.get(link.parent)?, reason(link))));
+        let mut parents: Vec<_> = parents.collect();
+        parents.sort_unstable();
+        parents.dedup();
+        let next = small.nodes.len();
+        let group = *known.entry((node.what(), policy_kinds(node), parents, shapes[i])).or_insert(next);
         if group == next {
-            collapsed.nodes.push(Vertex { count: 0, ..node.clone() });
+            small.nodes.push(Vertex { count: 0, ..node.clone() });
         } else {
-            collapsed.nodes[group].policies.extend(node.policies.iter().cloned());
+            small.nodes[group].policies.extend(node.policies.iter().cloned());
         }
-        collapsed.nodes[group].count += node.count;
+        small.nodes[group].count += node.count;
         groups.push(group);
     }
-    collapsed.edges = graph.edges.iter().map(|(parent, child)| (groups[*parent], groups[*child])).collect();
-    collapsed.edges.sort_unstable();
-    collapsed.edges.dedup();
-    collapsed
+    let links = picture.links.iter();
+    small.links =
+        links.map(|link| Link { parent: groups[link.parent], child: groups[link.child], ..link.clone() }).collect();
+    small.links.sort();
+    small.links.dedup_by_key(|link| (link.parent, link.child, reason(link)));
+    small
 }
 
 /// A number for each node; nodes with the same number have the same below them.
-fn shapes(graph: &Graph, children: &[Vec<usize>]) -> Vec<usize> {
+fn shapes(picture: &Picture, below: &[Vec<&Link>]) -> Vec<usize> {
     let mut known: BTreeMap<Look, usize> = BTreeMap::new();
-    let mut shapes = vec![0; graph.nodes.len()];
-    for (i, node) in graph.nodes.iter().enumerate().rev() {
-        let mut below: Vec<usize> = children[i].iter().map(|child| shapes[*child]).collect();
-        below.sort_unstable();
+    let mut shapes = vec![0; picture.nodes.len()];
+    for (i, node) in picture.nodes.iter().enumerate().rev() {
+        let mut children: Vec<_> = below[i].iter().map(|link| (shapes[link.child], reason(link))).collect();
+        children.sort_unstable();
         let next = known.len() + 1;
-        shapes[i] = *known.entry((node.what(), policy_kinds(node), below, 0)).or_insert(next);
+        shapes[i] = *known.entry((node.what(), policy_kinds(node), children, 0)).or_insert(next);
     }
     shapes
+}
+
+fn reason(link: &Link) -> Option<&'static str> {
+    link.refused.as_ref().map(|refused| refused.reason)
 }
 
 fn policy_kinds(node: &Vertex) -> Vec<&str> {
@@ -55,6 +64,7 @@ fn policy_kinds(node: &Vertex) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Graph;
     use super::*;
 
     fn vertex(id: &str, policies: &[&str]) -> Vertex {
@@ -62,7 +72,7 @@ mod tests {
             id: id.into(),
             policies: policies.iter().map(|policy| policy.to_string()).collect(),
             count: 1,
-            minor: false,
+            ..Vertex::default()
         }
     }
 
@@ -81,7 +91,7 @@ mod tests {
             edges: vec![(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (3, 6)],
             refused: vec![],
         };
-        let small = collapse(&graph);
+        let small = collapse(&Picture::new(&graph));
         let counts: Vec<(&str, usize)> = small.nodes.iter().map(|node| (node.id.as_str(), node.count)).collect();
         assert_eq!(
             counts,
@@ -93,6 +103,7 @@ mod tests {
                 ("Service/a/s3", 1)
             ]
         );
-        assert_eq!(small.edges, [(0, 1), (0, 2), (1, 3), (2, 4)]);
+        let links: Vec<(usize, usize)> = small.links.iter().map(|link| (link.parent, link.child)).collect();
+        assert_eq!(links, [(0, 1), (0, 2), (1, 3), (2, 4)]);
     }
 }

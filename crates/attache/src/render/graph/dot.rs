@@ -1,23 +1,26 @@
 use std::fmt::Write;
 
 use super::Graph;
+use super::picture::Picture;
 
 /// For Graphviz.
 pub fn dot(graph: &Graph) -> String {
-    let graph = graph.pictured();
+    let picture = Picture::new(graph);
     let mut out = String::from("digraph topology {\n  rankdir=LR\n  node [shape=box fontname=monospace]\n");
-    for node in &graph.nodes {
+    for node in &picture.nodes {
         let label: Vec<&str> = [&node.id].into_iter().chain(&node.policies).map(String::as_str).collect();
         let style = if node.policies.is_empty() { "" } else { " color=purple" };
         let _ = writeln!(out, "  {} [label={}{style}]", quoted(&node.id), quoted(&label.join("\n")));
     }
-    for (parent, child) in &graph.edges {
-        let _ = writeln!(out, "  {} -> {}", quoted(&graph.nodes[*parent].id), quoted(&graph.nodes[*child].id));
-    }
-    for refused in &graph.refused {
-        let (parent, child) = (quoted(&refused.parent), quoted(&refused.child));
-        let (label, tip) = (quoted(refused.reason), quoted(&refused.message));
-        let _ = writeln!(out, "  {parent} -> {child} [style=dashed color=red label={label} tooltip={tip}]");
+    for link in &picture.links {
+        let (parent, child) = (quoted(&picture.nodes[link.parent].id), quoted(&picture.nodes[link.child].id));
+        let _ = match &link.refused {
+            None => writeln!(out, "  {parent} -> {child}"),
+            Some(refused) => {
+                let (label, tip) = (quoted(refused.reason), quoted(&refused.message));
+                writeln!(out, "  {parent} -> {child} [style=dashed color=red label={label} tooltip={tip}]")
+            }
+        };
     }
     out.push_str("}\n");
     out

@@ -1,25 +1,25 @@
 use std::fmt::Write;
 
 use super::Graph;
+use super::picture::Picture;
 
 /// For Mermaid, which GitHub and GitLab draw in Markdown.
 pub fn mermaid(graph: &Graph) -> String {
-    let graph = graph.pictured();
+    let picture = Picture::new(graph);
     let mut out = String::from("flowchart LR\n");
-    for (i, node) in graph.nodes.iter().enumerate() {
+    for (i, node) in picture.nodes.iter().enumerate() {
         let label: Vec<String> = [&node.id].into_iter().chain(&node.policies).map(|text| escaped(text)).collect();
         let class = if node.policies.is_empty() { "" } else { ":::policy" };
         let _ = writeln!(out, "  n{i}[\"{}\"]{class}", label.join("<br/>"));
     }
-    for (parent, child) in &graph.edges {
-        let _ = writeln!(out, "  n{parent} --> n{child}");
+    for link in &picture.links {
+        let (parent, child) = (link.parent, link.child);
+        let _ = match &link.refused {
+            None => writeln!(out, "  n{parent} --> n{child}"),
+            Some(refused) => writeln!(out, "  n{parent} -.-x|\"{}\"| n{child}", escaped(refused.reason)),
+        };
     }
-    for refused in &graph.refused {
-        if let Some((parent, child)) = graph.find(&refused.parent).zip(graph.find(&refused.child)) {
-            let _ = writeln!(out, "  n{parent} -.-x|\"{}\"| n{child}", escaped(refused.reason));
-        }
-    }
-    if graph.nodes.iter().any(|node| !node.policies.is_empty()) {
+    if picture.nodes.iter().any(|node| !node.policies.is_empty()) {
         out.push_str("  classDef policy stroke:#a3f,stroke-width:2px\n");
     }
     out

@@ -4,6 +4,7 @@ mod collapse;
 mod dot;
 mod layout;
 mod mermaid;
+mod picture;
 mod svg;
 mod tree;
 
@@ -36,6 +37,9 @@ pub struct Vertex {
     /// Only the JSON shows ports that nobody attached anything to: they would double every picture.
     #[serde(skip)]
     pub minor: bool,
+    /// It does not exist, or nowhere in the topology: somebody asked for it.
+    #[serde(skip)]
+    pub ghost: bool,
 }
 
 impl Vertex {
@@ -90,19 +94,6 @@ impl Graph {
             graph.nodes.push(node.clone());
         }
         graph.edges = self.edges.iter().filter_map(|(parent, child)| at[*parent].zip(at[*child])).collect();
-        graph
-    }
-
-    /// Without what is minor, and with a node for everything that was refused: what pictures show.
-    fn pictured(&self) -> Graph {
-        let mut graph = self.only(|i| !self.nodes[i].minor);
-        for refused in &self.refused {
-            for id in [&refused.parent, &refused.child] {
-                if graph.find(id).is_none() {
-                    graph.nodes.push(Vertex { id: id.clone(), count: 1, ..Vertex::default() });
-                }
-            }
-        }
         graph
     }
 }

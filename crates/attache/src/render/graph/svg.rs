@@ -1,5 +1,6 @@
 //! The topology as a picture that needs nothing else: parents left, children right, policies on their targets.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use attache_core::names::plural;
@@ -7,7 +8,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::collapse::collapse;
 use super::layout::{Layout, layout};
+use super::picture::{Link, Picture};
 use super::{Graph, Vertex};
+use crate::render::style::LOST_MARK;
 
 /// Above this many nodes, those that differ only in name are drawn as one.
 const MOST: usize = 100;
@@ -31,18 +34,19 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 .box{fill:var(--box);stroke:var(--line)}.attached .box{stroke:var(--policy);stroke-width:1.5}.ghost .box{stroke:var(--bad);stroke-dasharray:4 3}\
 .what{font-size:10px;fill:var(--dim)}.policy{font-size:11px;fill:var(--policy)}\
 .edge{fill:none;stroke:var(--line)}.refused{fill:none;stroke:var(--bad);stroke-dasharray:5 4}\
-.reason{font-size:10px;fill:var(--bad);paint-order:stroke;stroke:var(--back);stroke-width:4px}";
+.reason{font-size:11px;fill:var(--bad)}";
 
 pub fn svg(graph: &Graph) -> String {
-    let mut pictured = graph.pictured();
-    if pictured.nodes.len() > MOST {
-        pictured = collapse(&pictured);
+    let mut picture = Picture::new(graph);
+    if picture.nodes.len() > MOST {
+        picture = collapse(&picture);
     }
-    Picture::new(&pictured).draw()
+    picture.links.retain(|link| link.parent != link.child);
+    Drawing::new(&picture).draw()
 }
 
-struct Picture<'g> {
-    graph: &'g Graph,
+struct Drawing<'p> {
+    picture: &'p Picture,
     boxes: Vec<Label>,
     layout: Layout,
     /// The left side of each column, and its width.
@@ -54,10 +58,14 @@ struct Label {
     what: String,
     name: String,
     policies: Vec<String>,
+    /// Why others refused it.
+    reasons: Vec<String>,
 }
 
 impl Label {
-    fn new(node: &Vertex) -> Label {
+    fn new(node: &Vertex, above: &[&Link]) -> Label {
+        let reasons: BTreeSet<&str> = above.iter().filter_map(|link| Some(link.refused.as_ref()?.reason)).collect();
+        let reasons = reasons.into_iter().map(|reason| format!("{LOST_MARK} {reason}")).collect();
         let (id, section) = node.parts();
         let name = id.split_once('/').map_or(id, |(_, name)| name);
         let mut policies: Vec<String> =
@@ -65,32 +73,37 @@ impl Label {
         if node.policies.len() > MOST_POLICIES {
             policies.push(format!("◆ and {} more", node.policies.len() - MOST_POLICIES));
         }
-        match node.count {
-            2.. => Label {
-                what: format!("such as {name}{section}"),
-                name: format!("{} {}", node.count, plural(&node.what())),
-                policies,
-            },
-            _ => Label { what: node.what(), name: format!("{name}{section}"), policies },
-        }
+        let (what, name) = match node.count {
+            2.. => (format!("such as {name}{section}"), format!("{} {}", node.count, plural(&node.what()))),
+            _ => (node.what(), format!("{name}{section}")),
+        };
+        Label { what, name, policies, reasons }
+    }
+
+    /// The lines below the first, with their classes.
+    fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let policies = self.policies.iter().map(|policy| ("policy", policy.as_str()));
+        let reasons = self.reasons.iter().map(|reason| ("reason", reason.as_str()));
+        [("name", self.name.as_str())].into_iter().chain(policies).chain(reasons)
     }
 
     fn width(&self) -> f64 {
-        let policies = self.policies.iter().map(|policy| policy.width()).max().unwrap_or(0);
-        let wide = self.name.width().max(policies) as f64 * CHARACTER;
+        let wide = self.lines().map(|(_, line)| line.width()).max().unwrap_or(0) as f64 * CHARACTER;
         wide.max(self.what.width() as f64 * SMALL_CHARACTER) + 2.0 * PADDING
     }
 
     fn height(&self) -> f64 {
-        (2 + self.policies.len()) as f64 * LINE + PADDING
+        (1 + self.lines().count()) as f64 * LINE + PADDING
     }
 }
 
-impl<'g> Picture<'g> {
-    fn new(graph: &'g Graph) -> Picture<'g> {
-        let boxes: Vec<Label> = graph.nodes.iter().map(Label::new).collect();
+impl<'p> Drawing<'p> {
+    fn new(picture: &'p Picture) -> Drawing<'p> {
+        let (above, _) = picture.both_ways();
+        let boxes: Vec<Label> = picture.nodes.iter().zip(&above).map(|(node, above)| Label::new(node, above)).collect();
         let heights: Vec<f64> = boxes.iter().map(Label::height).collect();
-        let layout = layout(&heights, &graph.edges);
+        let edges: Vec<(usize, usize)> = picture.links.iter().map(forward).collect();
+        let layout = layout(&heights, &edges);
         let mut widths = vec![0.0_f64; layout.columns];
         for (label, (column, _)) in boxes.iter().zip(&layout.nodes) {
             widths[*column] = widths[*column].max(label.width());
@@ -101,7 +114,7 @@ impl<'g> Picture<'g> {
             columns.push((left, width));
             left += width + COLUMN_GAP;
         }
-        Picture { graph, boxes, layout, columns }
+        Drawing { picture, boxes, layout, columns }
     }
 
     fn draw(&self) -> String {
@@ -113,34 +126,39 @@ impl<'g> Picture<'g> {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n\
              <title>Topology</title>\n<style>{STYLE}</style>\n<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n"
         );
-        self.draw_edges(&mut out);
+        for (link, bends) in self.picture.links.iter().zip(&self.layout.bends) {
+            self.draw_link(link, bends, &mut out);
+        }
         (0..self.boxes.len()).for_each(|node| self.draw_node(node, &mut out));
-        self.draw_refused(&mut out);
         out.push_str("</svg>\n");
         out
     }
 
-    fn draw_edges(&self, out: &mut String) {
-        for ((parent, child), bends) in self.graph.edges.iter().zip(&self.layout.bends) {
-            let mut from = self.right(*parent);
-            let mut path = format!("M{:.1} {:.1}", from.0, from.1);
-            for (column, y) in bends {
-                let (left, width) = self.columns[*column];
-                curve(&mut path, from, (left, y + MARGIN));
-                from = (left + width, y + MARGIN);
-                let _ = write!(path, " L{:.1} {:.1}", from.0, from.1);
-            }
-            curve(&mut path, from, self.left(*child));
-            let _ = writeln!(out, "<path class=\"edge\" d=\"{path}\"/>");
+    fn draw_link(&self, link: &Link, bends: &[(usize, f64)], out: &mut String) {
+        let (start, end) = forward(link);
+        let mut from = self.right(start);
+        let mut path = format!("M{:.1} {:.1}", from.0, from.1);
+        for (column, y) in bends {
+            let (left, width) = self.columns[*column];
+            curve(&mut path, from, (left, y + MARGIN));
+            from = (left + width, y + MARGIN);
+            let _ = write!(path, " L{:.1} {:.1}", from.0, from.1);
         }
+        curve(&mut path, from, self.left(end));
+        let Some(refused) = &link.refused else {
+            let _ = writeln!(out, "<path class=\"edge\" d=\"{path}\"/>");
+            return;
+        };
+        let title = format!("{} to {}: {}", refused.child, refused.parent, refused.message);
+        let _ = writeln!(out, "<g><title>{}</title><path class=\"refused\" d=\"{path}\"/></g>", Escaped(&title));
     }
 
     fn draw_node(&self, node: usize, out: &mut String) {
-        let (vertex, label) = (&self.graph.nodes[node], &self.boxes[node]);
+        let (vertex, label) = (&self.picture.nodes[node], &self.boxes[node]);
         let (x, middle) = self.left(node);
         let y = middle - label.height() / 2.0;
         let class = match vertex.policies.is_empty() {
-            _ if self.graph.refused.iter().any(|refused| refused.child == vertex.id) => "ghost",
+            _ if vertex.ghost => "ghost",
             true => "node",
             false => "attached",
         };
@@ -151,30 +169,11 @@ impl<'g> Picture<'g> {
             self.columns[self.layout.nodes[node].0].1,
             label.height()
         );
-        let lines = [("what", &label.what), ("name", &label.name)].into_iter();
-        for (i, (class, text)) in lines.chain(label.policies.iter().map(|policy| ("policy", policy))).enumerate() {
+        for (i, (class, text)) in [("what", label.what.as_str())].into_iter().chain(label.lines()).enumerate() {
             let baseline = (i + 1) as f64 * LINE;
             let _ = writeln!(out, "<text class=\"{class}\" x=\"{PADDING}\" y=\"{baseline}\">{}</text>", Escaped(text));
         }
         out.push_str("</g>\n");
-    }
-
-    fn draw_refused(&self, out: &mut String) {
-        for refused in &self.graph.refused {
-            let ends = self.graph.find(&refused.parent).zip(self.graph.find(&refused.child));
-            let Some((parent, child)) = ends else { continue };
-            let (from, to) = (self.right(parent), self.left(child));
-            let mut path = format!("M{:.1} {:.1}", from.0, from.1);
-            curve(&mut path, from, to);
-            let title = format!("{} to {}: {}", refused.child, refused.parent, refused.message);
-            let _ = writeln!(out, "<g><title>{}</title><path class=\"refused\" d=\"{path}\"/>", Escaped(&title));
-            let (x, y) = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
-            let reason = Escaped(refused.reason);
-            let _ = writeln!(
-                out,
-                "<text class=\"reason\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">✗ {reason}</text></g>"
-            );
-        }
     }
 
     fn left(&self, node: usize) -> (f64, f64) {
@@ -186,6 +185,11 @@ impl<'g> Picture<'g> {
         let (x, y) = self.left(node);
         (x + self.columns[self.layout.nodes[node].0].1, y)
     }
+}
+
+/// A link from left to right: one that closes a circle goes from child to parent.
+fn forward(link: &Link) -> (usize, usize) {
+    (link.parent.min(link.child), link.parent.max(link.child))
 }
 
 fn curve(path: &mut String, from: (f64, f64), to: (f64, f64)) {
