@@ -9,6 +9,7 @@
 //! ```
 
 pub mod cel;
+pub mod kinds;
 pub mod names;
 pub mod object;
 pub mod problem;

@@ -55,6 +55,13 @@ pub enum Level {
     Other,
 }
 
+impl Level {
+    /// Whether nodes at this level are parts of an object.
+    pub fn is_section(self) -> bool {
+        matches!(self, Level::Listener | Level::RouteRule | Level::BackendPort)
+    }
+}
+
 /// Whose node it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {

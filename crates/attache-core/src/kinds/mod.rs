@@ -1,0 +1,237 @@
+//! Policy kinds: what is known of one kind of policy, as data. One `PolicyKind` document each.
+
+mod infer;
+mod level;
+mod pattern;
+mod reader;
+mod registry;
+mod schema;
+
+use smol_str::SmolStr;
+
+use crate::topology::Level;
+
+pub use pattern::Pattern;
+pub use registry::{KindId, Registry, Settings};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyKind {
+    /// The plural with the group: `colorpolicies.example.io`.
+    pub name: SmolStr,
+    pub group: SmolStr,
+    pub kind: SmolStr,
+    pub short_names: Vec<SmolStr>,
+    /// The API versions that are known; none means any.
+    pub versions: Vec<SmolStr>,
+    pub class: Class,
+    pub hierarchy: Vec<LevelName>,
+    pub targets: Vec<LevelName>,
+    pub effective_target: LevelName,
+    /// Levels whose policies meet as if they were on one node, the more specific first.
+    pub one_level: Vec<LevelName>,
+    /// Whether a section of an object can be targeted.
+    pub sections: bool,
+    pub cluster_scoped: bool,
+    /// Whether a namespaced policy may target a cluster-scoped object.
+    pub cluster_targets: bool,
+    pub same_level: SameLevel,
+    pub conflicts: Conflicts,
+    pub priority: Option<Priority>,
+    /// The first is assumed when a block names none.
+    pub strategies: Vec<Strategy>,
+    pub rules: Vec<Pattern>,
+    pub whole: Vec<Pattern>,
+    /// Lists whose items are matched by a field.
+    pub keys: Vec<(Pattern, SmolStr)>,
+    /// Lists that `deep` puts one behind the other.
+    pub concatenated: Vec<(Pattern, Concatenate)>,
+    /// Fields that win over everything beside them, wherever they are set.
+    pub decisive: Vec<Pattern>,
+    pub dictated_by: DictatedBy,
+    pub merges_into: Vec<MergesInto>,
+    pub cross_namespace: CrossNamespace,
+    pub virtual_targets: Vec<KindName>,
+    pub extension_ref: bool,
+    pub fields: Fields,
+    pub origin: Origin,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Direct,
+    Inherited,
+}
+
+/// Who wins of two policies on one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SameLevel {
+    OldestIsHigher,
+    OldestWins,
+    RejectNewer,
+}
+
+/// When two policies on one node cannot both be accepted, under `RejectNewer`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conflicts {
+    Always,
+    /// Both set the same leaf, whatever the values; or, if fields are given, both set one of these.
+    SameField(Vec<Pattern>),
+    Never,
+}
+
+/// A number that decides before age.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Priority {
+    pub at: NumberAt,
+    pub highest_first: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NumberAt {
+    Annotation(SmolStr),
+    Field(Vec<SmolStr>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    None,
+    Atomic,
+    Merge,
+    Patch,
+    Shallow,
+    Deep,
+    Strategic,
+    Accumulate,
+    FirstMatch,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concatenate {
+    PreferredFirst,
+    PreferredLast,
+}
+
+/// Who says how two policies merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DictatedBy {
+    Higher,
+    /// A field of the lower policy: it merges with the nearest policy above it at one of these levels, and with no other.
+    Lower {
+        field: Vec<SmolStr>,
+        values: Vec<(SmolStr, Strategy)>,
+        with: Vec<LevelName>,
+    },
+    /// An annotation on the route that owns the higher policy.
+    Annotation(RouteAnnotation),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteAnnotation {
+    /// The first that is set counts.
+    pub names: Vec<SmolStr>,
+    pub values: Vec<(SmolStr, Inherit)>,
+    /// What holds without the annotation, or with a value that is not known.
+    pub default: Inherit,
+    /// Any other value lists the fields, or `*`, in which the lower policy wins.
+    pub lists_fields: bool,
+}
+
+/// How a higher policy meets the lower ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inherit {
+    pub prefer_higher: bool,
+    pub strategy: Strategy,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergesInto {
+    pub kind: SmolStr,
+    pub path: Pattern,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrossNamespace {
+    Never,
+    /// With a ReferenceGrant in the target's namespace.
+    Granted,
+    /// Only for requests from the policy's own namespace.
+    Consumer,
+}
+
+/// A kind, with its group if that was given.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KindName {
+    pub kind: SmolStr,
+    pub group: Option<SmolStr>,
+}
+
+impl KindName {
+    pub fn parse(text: &str) -> KindName {
+        match text.split_once('.') {
+            Some((kind, group)) => KindName { kind: kind.into(), group: Some(group.into()) },
+            None => KindName { kind: text.into(), group: None },
+        }
+    }
+
+    pub fn is(&self, group: &str, kind: &str) -> bool {
+        self.kind == kind && self.group.as_ref().is_none_or(|g| g == group)
+    }
+}
+
+impl std::fmt::Display for KindName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.group {
+            Some(group) => write!(f, "{}.{group}", self.kind),
+            None => f.write_str(&self.kind),
+        }
+    }
+}
+
+/// A level of the hierarchy, or one kind of object in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LevelName {
+    Level(Level),
+    Kind(KindName),
+}
+
+/// Where a policy of the kind keeps its parts. Every path is below the document's root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fields {
+    pub target_refs: Vec<Vec<SmolStr>>,
+    pub target_selectors: Vec<Vec<SmolStr>>,
+    /// The block that holds bare rules.
+    pub settings: Vec<SmolStr>,
+    /// The names of the other blocks inside `settings`.
+    pub defaults: Vec<SmolStr>,
+    pub overrides: Vec<SmolStr>,
+    /// Inside a block.
+    pub strategy: SmolStr,
+    pub when: SmolStr,
+    pub remove: Vec<SmolStr>,
+    /// Fields of `settings` that are no rules.
+    pub ignored: Vec<SmolStr>,
+}
+
+/// Where the description of a kind comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A file of Attaché's own, by its name.
+    BuiltIn(&'static str),
+    Given(SmolStr),
+    Inferred(SmolStr),
+}
+
+impl PolicyKind {
+    /// `ColorPolicy.example.io`.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.kind, self.group)
+    }
+
+    pub fn default_strategy(&self) -> Strategy {
+        self.strategies.first().copied().unwrap_or(Strategy::Atomic)
+    }
+
+    pub fn accumulates(&self) -> bool {
+        self.strategies.contains(&Strategy::Accumulate)
+    }
+}

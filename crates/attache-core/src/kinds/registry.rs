@@ -1,0 +1,92 @@
+//! Every policy kind that is known: given documents first, then the built-in ones, then what CRDs tell.
+
+use hashbrown::HashMap;
+use smol_str::SmolStr;
+
+use super::{Origin, PolicyKind, infer, schema};
+use crate::object::{Object, Objects};
+use crate::problem::Problem;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindId(pub u32);
+
+#[derive(Debug, Default)]
+pub struct Registry {
+    kinds: Vec<PolicyKind>,
+    by_kind: HashMap<(SmolStr, SmolStr), KindId>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Take a CRD with `targetRef` or `targetRefs` for a policy, even if it has no label that says so.
+    pub infer_unlabelled: bool,
+}
+
+impl Registry {
+    /// The kinds that hold for `objects`, sorted by name, and what is wrong with the documents that describe them.
+    pub fn new(built_in: &[PolicyKind], objects: &Objects, settings: Settings) -> (Registry, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut kinds: Vec<PolicyKind> = Vec::new();
+        let known =
+            |kinds: &[PolicyKind], group: &str, kind: &str| kinds.iter().any(|k| k.group == group && k.kind == kind);
+        for (_, document) in objects.each(schema::GROUP, schema::KIND) {
+            match schema::read(document, Origin::Given(file_of(document))) {
+                Ok(kind) if known(&kinds, &kind.group, &kind.kind) => problems.push(
+                    Problem::error(format!("`{}` is described twice", kind.full_name()))
+                        .about(document)
+                        .help("keep one of the PolicyKind documents"),
+                ),
+                Ok(kind) => kinds.push(kind),
+                Err(errors) => problems.extend(errors),
+            }
+        }
+        for kind in built_in {
+            if !known(&kinds, &kind.group, &kind.kind) {
+                kinds.push(kind.clone());
+            }
+        }
+        for (_, crd) in objects.each(infer::CRD_GROUP, infer::CRD_KIND) {
+            let Some(found) = infer::Crd::read(crd) else { continue };
+            if let Some(kind) = kinds.iter_mut().find(|kind| found.defines(kind)) {
+                kind.whole.extend(found.string_maps());
+                continue;
+            }
+            match found.policy_kind(settings) {
+                infer::Finding::Kind(kind) => kinds.push(*kind),
+                infer::Finding::Unlabelled if !objects.of_kind(found.group(), found.kind()).is_empty() => problems
+                    .push(
+                        Problem::warning(format!(
+                            "`{}` looks like a policy kind, but its CRD has no policy label",
+                            found.kind()
+                        ))
+                        .about(crd)
+                        .help("run with `--infer-unlabelled`, or describe it with a PolicyKind document"),
+                    ),
+                infer::Finding::Unlabelled | infer::Finding::NoPolicy => {}
+            }
+        }
+        kinds.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
+        let by_kind = kinds
+            .iter()
+            .enumerate()
+            .map(|(i, kind)| ((kind.group.clone(), kind.kind.clone()), KindId(i as u32)))
+            .collect();
+        (Registry { kinds, by_kind }, problems)
+    }
+
+    pub fn get(&self, id: KindId) -> &PolicyKind {
+        &self.kinds[id.0 as usize]
+    }
+
+    pub fn find(&self, group: &str, kind: &str) -> Option<KindId> {
+        self.by_kind.get(&(SmolStr::new(group), SmolStr::new(kind))).copied()
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (KindId, &PolicyKind)> {
+        self.kinds.iter().enumerate().map(|(i, kind)| (KindId(i as u32), kind))
+    }
+}
+
+fn file_of(document: &Object) -> SmolStr {
+    SmolStr::new(&*document.source.file)
+}

@@ -1,0 +1,276 @@
+//! From a PolicyKind document to a [`PolicyKind`], or to everything that is wrong with it.
+
+use smol_str::{SmolStr, ToSmolStr};
+
+use super::level::DEFAULT_HIERARCHY;
+use super::reader::Reader;
+use super::{
+    Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Inherit, KindName, LevelName, MergesInto,
+    NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Strategy,
+};
+use crate::object::Object;
+use crate::problem::Problem;
+use crate::topology::Level;
+use crate::value::Path;
+
+pub const GROUP: &str = "attache.dev";
+pub const KIND: &str = "PolicyKind";
+
+const CLASSES: [(&str, Class); 2] = [("Direct", Class::Direct), ("Inherited", Class::Inherited)];
+const SAME_LEVEL: [(&str, SameLevel); 3] = [
+    ("OldestIsHigher", SameLevel::OldestIsHigher),
+    ("OldestWins", SameLevel::OldestWins),
+    ("RejectNewer", SameLevel::RejectNewer),
+];
+pub const STRATEGIES: [(&str, Strategy); 9] = [
+    ("none", Strategy::None),
+    ("atomic", Strategy::Atomic),
+    ("merge", Strategy::Merge),
+    ("patch", Strategy::Patch),
+    ("shallow", Strategy::Shallow),
+    ("deep", Strategy::Deep),
+    ("strategic", Strategy::Strategic),
+    ("accumulate", Strategy::Accumulate),
+    ("firstMatch", Strategy::FirstMatch),
+];
+const CROSS_NAMESPACE: [(&str, CrossNamespace); 3] =
+    [("Never", CrossNamespace::Never), ("Granted", CrossNamespace::Granted), ("Consumer", CrossNamespace::Consumer)];
+const ORDERS: [(&str, bool); 2] = [("Descending", true), ("Ascending", false)];
+const PREFER: [(&str, bool); 2] = [("higher", true), ("lower", false)];
+const CONCATENATE: [(&str, Concatenate); 2] =
+    [("PreferredFirst", Concatenate::PreferredFirst), ("PreferredLast", Concatenate::PreferredLast)];
+
+impl Strategy {
+    pub fn name(self) -> &'static str {
+        STRATEGIES.iter().find(|(_, strategy)| *strategy == self).map_or("none", |(name, _)| name)
+    }
+
+    pub fn parse(text: &str) -> Option<Strategy> {
+        STRATEGIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, strategy)| *strategy)
+    }
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        let path = |text: &str| text.split('.').map(SmolStr::new).collect();
+        let words = |words: &[&str]| words.iter().map(SmolStr::new).collect();
+        Fields {
+            target_refs: vec![path("spec.targetRef"), path("spec.targetRefs")],
+            target_selectors: vec![path("spec.targetSelectors")],
+            settings: path("spec"),
+            defaults: words(&["defaults", "default"]),
+            overrides: words(&["overrides", "override"]),
+            strategy: "strategy".into(),
+            when: "when".into(),
+            remove: words(&["remove", "unset"]),
+            ignored: Vec::new(),
+        }
+    }
+}
+
+/// Reads a PolicyKind document. It is used only if nothing is wrong with it.
+pub fn read(object: &Object, origin: Origin) -> Result<PolicyKind, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut reader = Reader::new(object, Path::parse("spec"), object.spec(), &mut problems);
+    let kind = read_spec(object, &mut reader, origin);
+    reader.finish();
+    match kind {
+        Some(kind) if problems.is_empty() => Ok(kind),
+        _ => Err(problems),
+    }
+}
+
+fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Option<PolicyKind> {
+    let group = reader.required("group");
+    let kind = reader.required("kind");
+    let class = reader.choice("class", &CLASSES).unwrap_or(Class::Inherited);
+    let mut levels = |field| -> Option<Vec<LevelName>> {
+        let names = reader.texts(field)?;
+        if names.is_empty() {
+            reader.complain(
+                Some(field),
+                format!("`{field}` is empty"),
+                Some(format!("name a level, or leave `{field}` out")),
+            );
+        }
+        Some(names.iter().map(|name| LevelName::parse(name)).collect())
+    };
+    let hierarchy =
+        levels("hierarchy").unwrap_or_else(|| DEFAULT_HIERARCHY.iter().map(|level| LevelName::Level(*level)).collect());
+    let targets = levels("targets").unwrap_or_else(|| hierarchy.clone());
+    let one_level = levels("oneLevel").unwrap_or_default();
+    let effective_target = match reader.text("effectiveTarget") {
+        Some(name) => {
+            let level = LevelName::parse(&name);
+            if depth(&hierarchy, &level).is_none() {
+                reader.complain(
+                    Some("effectiveTarget"),
+                    format!("`{name}` is not in the hierarchy"),
+                    Some(format!("use one of {}", list(&hierarchy))),
+                );
+            }
+            level
+        }
+        None => deepest(class, &hierarchy, &targets),
+    };
+    let same_level = reader.choice("sameLevel", &SAME_LEVEL);
+    if class == Class::Direct && matches!(same_level, Some(SameLevel::OldestIsHigher | SameLevel::OldestWins)) {
+        let help = "leave `sameLevel` out, or make the kind `Inherited`".to_string();
+        reader.complain(Some("sameLevel"), "a Direct kind always rejects the newer policy".to_string(), Some(help));
+    }
+    let strategies = reader.choices("strategies", &STRATEGIES);
+    let default_strategy = if class == Class::Direct { Strategy::None } else { Strategy::Atomic };
+    Some(PolicyKind {
+        name: object.id.name.clone(),
+        short_names: reader.texts("shortNames").unwrap_or_default(),
+        versions: reader.texts("versions").unwrap_or_default(),
+        class,
+        hierarchy,
+        targets,
+        effective_target,
+        one_level,
+        sections: reader.flag("sections").unwrap_or(true),
+        cluster_scoped: reader.choice("scope", &[("Namespaced", false), ("Cluster", true)]).unwrap_or(false),
+        cluster_targets: reader.flag("clusterTargets").unwrap_or(false),
+        same_level: same_level.unwrap_or(match class {
+            Class::Direct => SameLevel::RejectNewer,
+            Class::Inherited => SameLevel::OldestIsHigher,
+        }),
+        conflicts: conflicts(reader),
+        priority: reader.object("priority", priority).flatten(),
+        strategies: strategies.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![default_strategy]),
+        rules: patterns(reader, "rules"),
+        whole: patterns(reader, "whole"),
+        keys: reader.pairs("keys").iter().map(|(path, key)| (Pattern::parse(path), key.clone())).collect(),
+        concatenated: concatenated(reader),
+        decisive: patterns(reader, "decisive"),
+        dictated_by: reader.object("dictatedBy", dictated_by).unwrap_or(DictatedBy::Higher),
+        merges_into: reader.objects("mergesInto", merges_into),
+        cross_namespace: reader.choice("crossNamespace", &CROSS_NAMESPACE).unwrap_or(CrossNamespace::Never),
+        virtual_targets: reader
+            .texts("virtualTargets")
+            .unwrap_or_default()
+            .iter()
+            .map(|t| KindName::parse(t))
+            .collect(),
+        extension_ref: reader.flag("extensionRef").unwrap_or(false),
+        fields: reader.object("fields", fields).unwrap_or_default(),
+        origin,
+        group: group?,
+        kind: kind?,
+    })
+}
+
+/// How deep in the hierarchy a level stands.
+fn depth(hierarchy: &[LevelName], name: &LevelName) -> Option<usize> {
+    hierarchy.iter().position(|level| level == name || level.level() == name.level() && level.level() != Level::Other)
+}
+
+/// The deepest level that can be targeted, but for inherited kinds not above the rules of routes.
+fn deepest(class: Class, hierarchy: &[LevelName], targets: &[LevelName]) -> LevelName {
+    let rule = LevelName::Level(Level::RouteRule);
+    let least = depth(hierarchy, &rule).filter(|_| class == Class::Inherited);
+    let deepest = targets.iter().filter_map(|target| depth(hierarchy, target)).max();
+    deepest.max(least).map_or(rule, |at| hierarchy[at].clone())
+}
+
+fn list(levels: &[LevelName]) -> String {
+    levels.iter().map(|level| format!("`{level}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn patterns(reader: &mut Reader<'_, '_>, field: &'static str) -> Vec<Pattern> {
+    reader.texts(field).unwrap_or_default().iter().map(|text| Pattern::parse(text)).collect()
+}
+
+fn conflicts(reader: &mut Reader<'_, '_>) -> Conflicts {
+    match reader.texts("conflicts").as_deref() {
+        None => Conflicts::Always,
+        Some([word]) if word == "Always" => Conflicts::Always,
+        Some([word]) if word == "Never" => Conflicts::Never,
+        Some([word]) if word == "SameField" => Conflicts::SameField(Vec::new()),
+        Some(fields) => Conflicts::SameField(fields.iter().map(|field| Pattern::parse(field)).collect()),
+    }
+}
+
+fn priority(reader: &mut Reader<'_, '_>) -> Option<Priority> {
+    let at = match (reader.text("annotation"), reader.text("field")) {
+        (Some(annotation), None) => NumberAt::Annotation(annotation),
+        (None, Some(field)) => NumberAt::Field(keys(&field)),
+        _ => {
+            reader.complain(None, "give either `annotation` or `field`".to_string(), None);
+            return None;
+        }
+    };
+    let highest_first = reader.choice("order", &ORDERS).unwrap_or(true);
+    Some(Priority { at, highest_first })
+}
+
+fn concatenated(reader: &mut Reader<'_, '_>) -> Vec<(Pattern, Concatenate)> {
+    let pairs = reader.pairs("concatenate");
+    pairs
+        .iter()
+        .filter_map(|(path, order)| Some((Pattern::parse(path), reader.word("concatenate", order, &CONCATENATE)?)))
+        .collect()
+}
+
+fn dictated_by(reader: &mut Reader<'_, '_>) -> DictatedBy {
+    if let Some(field) = reader.text("field") {
+        let values = reader.pairs("values");
+        let values = values
+            .iter()
+            .filter_map(|(value, name)| Some((value.clone(), reader.word("values", name, &STRATEGIES)?)))
+            .collect();
+        let with = reader.texts("with").unwrap_or_default().iter().map(|name| LevelName::parse(name)).collect();
+        return DictatedBy::Lower { field: keys(&field), values, with };
+    }
+    let Some(names) = reader.texts("annotation") else {
+        reader.complain(None, "give either `field` or `annotation`".to_string(), None);
+        return DictatedBy::Higher;
+    };
+    let inherit = |reader: &mut Reader<'_, '_>| -> Option<Inherit> {
+        let prefer_higher = reader.choice("prefer", &PREFER).unwrap_or(false);
+        let strategy = reader.choice("strategy", &STRATEGIES).unwrap_or(Strategy::Shallow);
+        Some(Inherit { prefer_higher, strategy })
+    };
+    let values = reader.objects("values", |item| {
+        let names = item.texts("value")?;
+        let inherit = inherit(item)?;
+        Some(names.into_iter().map(|name| (name, inherit)).collect::<Vec<_>>())
+    });
+    let default = reader.object("default", |item| inherit(item)).flatten();
+    DictatedBy::Annotation(RouteAnnotation {
+        names,
+        values: values.into_iter().flatten().collect(),
+        default: default.unwrap_or(Inherit { prefer_higher: false, strategy: Strategy::Shallow }),
+        lists_fields: reader.flag("listsFields").unwrap_or(false),
+    })
+}
+
+fn merges_into(reader: &mut Reader<'_, '_>) -> Option<MergesInto> {
+    let kind = reader.required("kind");
+    let path = reader.required("path");
+    Some(MergesInto { kind: kind?, path: Pattern::parse(&path?) })
+}
+
+fn fields(reader: &mut Reader<'_, '_>) -> Fields {
+    let usual = Fields::default();
+    let mut paths = |field, otherwise: Vec<Vec<SmolStr>>| match reader.texts(field) {
+        Some(texts) => texts.iter().map(|text| keys(text)).collect(),
+        None => otherwise,
+    };
+    Fields {
+        target_refs: paths("targetRefs", usual.target_refs),
+        target_selectors: paths("targetSelectors", usual.target_selectors),
+        settings: reader.text("settings").map_or(usual.settings, |text| keys(&text)),
+        defaults: reader.texts("defaults").unwrap_or(usual.defaults),
+        overrides: reader.texts("overrides").unwrap_or(usual.overrides),
+        strategy: reader.text("strategy").unwrap_or(usual.strategy),
+        when: reader.text("when").unwrap_or(usual.when),
+        remove: reader.texts("remove").unwrap_or(usual.remove),
+        ignored: reader.texts("ignored").unwrap_or_default(),
+    }
+}
+
+fn keys(text: &str) -> Vec<SmolStr> {
+    text.split('.').map(|key| key.to_smolstr()).collect()
+}
