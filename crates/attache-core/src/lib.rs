@@ -14,5 +14,6 @@ pub mod names;
 pub mod object;
 pub mod problem;
 pub mod selector;
+pub mod text;
 pub mod topology;
 pub mod value;

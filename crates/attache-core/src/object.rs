@@ -124,6 +124,17 @@ impl Places {
         Places(places.into())
     }
 
+    /// The places of the `len` values from the one that a walk meets after `first` others.
+    pub(crate) fn slice(&self, first: usize, len: usize) -> Places {
+        Places(self.0.get(first..first + len).unwrap_or_default().into())
+    }
+
+    /// These places without those of the `len` values from the one that a walk meets after `first` others.
+    pub(crate) fn without(&self, first: usize, len: usize) -> Places {
+        let (before, rest) = self.0.split_at(first.min(self.0.len()));
+        Places([before, rest.get(len..).unwrap_or_default()].concat().into())
+    }
+
     /// The place of the value at `path`, or of the deepest value on the way to it that exists.
     pub fn find(&self, body: &Value, path: &Path) -> Option<Place> {
         let (mut value, mut at) = (body, 0);
@@ -134,6 +145,14 @@ impl Places {
         }
         self.0.get(at).copied()
     }
+}
+
+/// How many values a walk over `body` meets before the one at `path`, and that one.
+pub(crate) fn position<'v>(body: &'v Value, path: &Path) -> Option<(usize, &'v Value)> {
+    path.segments().iter().try_fold((0, body), |(at, value), segment| {
+        let (before, next) = step(value, segment)?;
+        Some((at + 1 + before, next))
+    })
 }
 
 /// The child that `segment` names, and how many values a walk meets between its parent and it.
@@ -160,7 +179,8 @@ fn step<'v>(value: &'v Value, segment: &Segment) -> Option<(usize, &'v Value)> {
     None
 }
 
-fn count(value: &Value) -> usize {
+/// How many values there are in `value`, itself included.
+pub(crate) fn count(value: &Value) -> usize {
     1 + value.items().iter().map(count).sum::<usize>()
         + value.entries().iter().map(|(_, child)| count(child)).sum::<usize>()
 }

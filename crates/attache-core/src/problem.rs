@@ -22,7 +22,8 @@ pub struct Problem {
     /// The first document of a file is 1.
     pub document: Option<u32>,
     pub place: Option<Place>,
-    pub object: Option<ObjectRef>,
+    /// Boxed to keep results that may fail small.
+    pub object: Option<Box<ObjectRef>>,
     /// The field of `object` that the message is about.
     pub path: Option<Path>,
     /// Lowercase, without a final period, user input in backticks.
@@ -73,7 +74,7 @@ impl Problem {
             self.document = Some(*document);
             self.place = object.source.locate(&object.body, &path);
         }
-        self.object = Some(object.id.clone());
+        self.object = Some(Box::new(object.id.clone()));
         self.path = (!path.is_empty()).then_some(path);
         self
     }

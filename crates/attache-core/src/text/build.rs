@@ -1,0 +1,280 @@
+//! Builds a value and the places in it from the events of a reader, without recursion and within budgets.
+
+use hashbrown::HashMap;
+use smol_str::SmolStr;
+
+use super::Fault;
+use crate::object::{Place, Places, count};
+use crate::value::{Map, Value};
+
+/// The deepest real documents are CRDs, some 60 levels. Values are walked recursively; this many levels fit any stack.
+pub const MAX_DEPTH: usize = 200;
+
+/// How many values a document's anchors and aliases may stand for: an alias bomb has billions, real ones hundreds.
+pub const MAX_ALIASED: usize = 100_000;
+
+#[derive(Debug, Default)]
+pub struct Builder {
+    /// What has been closed under the frames that are open, each frame's own after those of the frame around it.
+    nodes: Vec<Node>,
+    frames: Vec<Frame>,
+    places: Vec<Place>,
+    scratch: Vec<Place>,
+    anchors: HashMap<usize, Anchor>,
+    aliased: usize,
+}
+
+/// A finished value that waits for the end of what it is in.
+#[derive(Debug)]
+struct Node {
+    key: SmolStr,
+    value: Value,
+    /// Its part of `places`.
+    first: usize,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Frame {
+    kind: Collection,
+    slot: Slot,
+    anchor: usize,
+    /// Its first child in `nodes`.
+    children: usize,
+    /// Its own place in `places`.
+    first: usize,
+    /// How many levels there are below it.
+    height: usize,
+    pending: Pending,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collection {
+    List,
+    Map,
+}
+
+/// The key that waits for its value.
+#[derive(Debug)]
+enum Pending {
+    None,
+    Key(SmolStr, Place),
+    Merge(Place),
+}
+
+/// Where a value goes in the collection around it.
+#[derive(Debug)]
+enum Slot {
+    Item,
+    Entry(SmolStr),
+    Merge(Place),
+}
+
+#[derive(Clone, Debug)]
+struct Anchor {
+    value: Value,
+    places: Box<[Place]>,
+    height: usize,
+}
+
+impl Builder {
+    /// Whether what comes next is the key of a map.
+    pub fn wants_key(&self) -> bool {
+        matches!(self.frames.last(), Some(Frame { kind: Collection::Map, pending: Pending::None, .. }))
+    }
+
+    /// The collection that is open.
+    pub fn within(&self) -> Option<Collection> {
+        self.frames.last().map(|frame| frame.kind)
+    }
+
+    /// The place of the key that waits for a value.
+    pub fn key_place(&self) -> Option<Place> {
+        match self.frames.last()?.pending {
+            Pending::Key(_, place) | Pending::Merge(place) => Some(place),
+            Pending::None => None,
+        }
+    }
+
+    pub fn key(&mut self, key: SmolStr, place: Place) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.pending = Pending::Key(key, place);
+        }
+    }
+
+    /// The key `<<`: the entries of the value that follows join this map.
+    pub fn merge_key(&mut self, place: Place) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.pending = Pending::Merge(place);
+        }
+    }
+
+    pub fn scalar(&mut self, value: Value, place: Place, anchor: usize) -> Result<(), Fault> {
+        let first = self.places.len();
+        self.places.push(place);
+        self.define(anchor, &value, first, 0, place)?;
+        let slot = self.slot();
+        self.add(slot, value, first, 0)
+    }
+
+    pub fn open(&mut self, kind: Collection, place: Place, anchor: usize) -> Result<(), Fault> {
+        check_depth(self.frames.len(), place)?;
+        let slot = self.slot();
+        let (children, first) = (self.nodes.len(), self.places.len());
+        self.places.push(place);
+        self.frames.push(Frame { kind, slot, anchor, children, first, height: 0, pending: Pending::None });
+        Ok(())
+    }
+
+    pub fn close(&mut self) -> Result<(), Fault> {
+        let Some(frame) = self.frames.pop() else { return Ok(()) };
+        let value = match frame.kind {
+            Collection::List => Value::List(self.nodes.drain(frame.children..).map(|node| node.value).collect()),
+            Collection::Map => {
+                self.sort(&frame);
+                let entries = self.nodes.drain(frame.children..).map(|node| (node.key, node.value)).collect();
+                Value::Map(Map::from_entries(entries))
+            }
+        };
+        let place = self.places.get(frame.first).copied().unwrap_or_default();
+        self.define(frame.anchor, &value, frame.first, frame.height + 1, place)?;
+        self.add(frame.slot, value, frame.first, frame.height + 1)
+    }
+
+    /// Another occurrence of the value that `anchor` names; `None` if it is not complete yet.
+    pub fn alias(&mut self, anchor: usize, place: Place) -> Result<Option<()>, Fault> {
+        let Some(Anchor { value, places, height }) = self.anchors.get(&anchor).cloned() else { return Ok(None) };
+        check_depth(self.frames.len() + height, place)?;
+        self.charge(places.len(), place)?;
+        let first = self.places.len();
+        self.places.extend_from_slice(&places);
+        let slot = self.slot();
+        self.add(slot, value, first, height)?;
+        Ok(Some(()))
+    }
+
+    pub fn anchored(&self, anchor: usize) -> Option<&Value> {
+        self.anchors.get(&anchor).map(|anchor| &anchor.value)
+    }
+
+    /// Remembers a value that is not in the document by itself: an anchored key.
+    pub fn define_key(&mut self, anchor: usize, value: Value, place: Place) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, Anchor { value, places: Box::new([place]), height: 0 });
+        }
+    }
+
+    /// The document; `None` if there was nothing in it.
+    pub fn finish(mut self) -> Option<(Value, Places)> {
+        let root = self.nodes.pop()?;
+        Some((root.value, Places::new(self.places)))
+    }
+
+    fn slot(&mut self) -> Slot {
+        match self.frames.last_mut().map(|frame| std::mem::replace(&mut frame.pending, Pending::None)) {
+            Some(Pending::Key(key, _)) => Slot::Entry(key),
+            Some(Pending::Merge(place)) => Slot::Merge(place),
+            Some(Pending::None) | None => Slot::Item,
+        }
+    }
+
+    fn add(&mut self, slot: Slot, value: Value, first: usize, height: usize) -> Result<(), Fault> {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.height = frame.height.max(height);
+        }
+        let len = self.places.len() - first;
+        match slot {
+            Slot::Item => self.nodes.push(Node { key: SmolStr::default(), value, first, len }),
+            Slot::Entry(key) => self.nodes.push(Node { key, value, first, len }),
+            Slot::Merge(place) => self.merge(&value, first).ok_or_else(|| {
+                Fault::new(place, "`<<` needs an object or a list of objects to merge")
+                    .help("quote it if it is an ordinary key: `\"<<\"`")
+            })?,
+        }
+        Ok(())
+    }
+
+    /// Adds the entries of `value`, whose places start at `first`. kubectl lets a later entry win, also if it is
+    /// merged, and of several merged objects the first.
+    fn merge(&mut self, value: &Value, first: usize) -> Option<()> {
+        let sources: Vec<(&Map, usize)> = match value {
+            Value::Map(map) => vec![(map, first)],
+            Value::List(items) => {
+                let mut at = first + 1;
+                let mut sources = Vec::with_capacity(items.len());
+                for item in items.iter() {
+                    sources.push((item.as_map()?, at));
+                    at += count(item);
+                }
+                sources
+            }
+            _ => return None,
+        };
+        for (map, first) in sources.into_iter().rev() {
+            let mut first = first + 1;
+            for (key, value) in map.entries() {
+                let len = count(value);
+                self.nodes.push(Node { key: key.clone(), value: value.clone(), first, len });
+                first += len;
+            }
+        }
+        Some(())
+    }
+
+    /// Brings the children of a map into the order of its value, each key once, and their places with them.
+    fn sort(&mut self, frame: &Frame) {
+        let children = self.nodes.get_mut(frame.children..).unwrap_or_default();
+        let mut next = frame.first + 1;
+        let packed = children.iter().all(|node| {
+            let here = node.first == next;
+            next += node.len;
+            here
+        });
+        if packed && next == self.places.len() && children.is_sorted_by(|a, b| a.key < b.key) {
+            return;
+        }
+        children.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut kept = frame.children;
+        for i in frame.children..self.nodes.len() {
+            let last = self.nodes.get(i + 1).is_none_or(|next| next.key != self.nodes[i].key);
+            if last {
+                self.nodes.swap(kept, i);
+                kept += 1;
+            }
+        }
+        self.nodes.truncate(kept);
+        self.scratch.clear();
+        for node in &self.nodes[frame.children..] {
+            self.scratch.extend_from_slice(&self.places[node.first..node.first + node.len]);
+        }
+        self.places.truncate(frame.first + 1);
+        self.places.append(&mut self.scratch);
+    }
+
+    fn define(&mut self, anchor: usize, value: &Value, first: usize, height: usize, place: Place) -> Result<(), Fault> {
+        if anchor == 0 {
+            return Ok(());
+        }
+        let places: Box<[Place]> = self.places[first..].into();
+        self.charge(places.len(), place)?;
+        self.anchors.insert(anchor, Anchor { value: value.clone(), places, height });
+        Ok(())
+    }
+
+    fn charge(&mut self, values: usize, place: Place) -> Result<(), Fault> {
+        self.aliased += values;
+        if self.aliased <= MAX_ALIASED {
+            return Ok(());
+        }
+        Err(Fault::new(place, format!("the aliases of this document stand for more than {MAX_ALIASED} values"))
+            .help("write the values out, or split the document"))
+    }
+}
+
+fn check_depth(depth: usize, place: Place) -> Result<(), Fault> {
+    if depth < MAX_DEPTH { Ok(()) } else { Err(too_deep(place)) }
+}
+
+pub fn too_deep(place: Place) -> Fault {
+    Fault::new(place, format!("values are nested more than {MAX_DEPTH} levels deep"))
+}

@@ -1,0 +1,143 @@
+//! From text to objects: YAML as kubectl reads it, or JSON.
+//!
+//! ```text
+//! text ─→ parts (one document each) ─→ value and places ─→ objects ─→ scopes settled
+//! ```
+//!
+//! Nothing here trusts its input: depth and aliases have budgets, an error costs the document that it is in
+//! and nothing else.
+
+mod base64;
+mod build;
+mod emit;
+mod json;
+mod objects;
+mod scalar;
+mod scope;
+mod secret;
+mod split;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+use std::sync::Arc;
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+
+use crate::object::{Object, Place, Places};
+use crate::problem::Problem;
+use crate::value::Value;
+
+pub use build::{MAX_ALIASED, MAX_DEPTH};
+pub use emit::to_yaml;
+pub use objects::nested;
+pub use scope::settle_scopes;
+
+use split::Part;
+
+/// What text says, and what is wrong with it.
+#[derive(Debug, Default)]
+pub struct Reading {
+    pub objects: Vec<Object>,
+    pub problems: Vec<Problem>,
+}
+
+impl Reading {
+    pub fn append(&mut self, mut other: Reading) {
+        self.objects.append(&mut other.objects);
+        self.problems.append(&mut other.problems);
+    }
+}
+
+/// Reads the objects of a text, in order. Their namespaces are as written: see [`settle_scopes`].
+pub fn read(file: &Arc<str>, text: &str) -> Reading {
+    read_with_progress(file, text, |_| ())
+}
+
+/// As [`read`], and tells `progress` the length of each document that has been read.
+pub fn read_with_progress(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) -> Reading {
+    let parts = split::split(text);
+    let readings: Vec<Reading> = parts
+        .par_iter()
+        .enumerate()
+        .map(|(i, part)| {
+            let reading = match document(i as u32 + 1, part) {
+                Ok(Some(document)) => objects::objects(file, document),
+                Ok(None) => Reading::default(),
+                Err(problem) => Reading { objects: Vec::new(), problems: vec![problem.in_file(file)] },
+            };
+            progress(part.text.len());
+            reading
+        })
+        .collect();
+    readings.into_iter().fold(Reading::default(), |mut all, reading| {
+        all.append(reading);
+        all
+    })
+}
+
+/// Reads the one value of a text; null if there is none. For values that are not objects.
+pub fn read_value(text: &str) -> Result<Value, Problem> {
+    match split::split(text).as_slice() {
+        [] => Ok(Value::Null),
+        [part] => Ok(document(1, part)?.map_or(Value::Null, |document| document.body)),
+        [_, second, ..] => Err(Problem::error("expected one document, found several").in_document(2, second.start)),
+    }
+}
+
+/// One document of a text.
+#[derive(Debug)]
+struct Document {
+    /// The first one is 1.
+    number: u32,
+    body: Value,
+    places: Places,
+}
+
+/// `None` for an empty document.
+fn document(number: u32, part: &Part<'_>) -> Result<Option<Document>, Problem> {
+    let read = if looks_like_json(part.text) {
+        // It may still be YAML in flow style, but if it is neither, then JSON was meant.
+        json::read(part).or_else(|fault| yaml::read(part).map_err(|_| fault))
+    } else {
+        yaml::read(part)
+    };
+    match read {
+        Ok(Some((Value::Null, _)) | None) => Ok(None),
+        Ok(Some((body, places))) => Ok(Some(Document { number, body, places })),
+        Err(fault) if part.text.contains("{{") => {
+            let help = "this looks like a template: render it first, for example with `helm template`";
+            Err(fault.help(help).problem(number))
+        }
+        Err(fault) => Err(fault.problem(number)),
+    }
+}
+
+fn looks_like_json(text: &str) -> bool {
+    match text.trim_start().strip_prefix(['{', '[']) {
+        Some(rest) => rest.trim_start().starts_with(['"', '{', '}', '[', ']']),
+        None => false,
+    }
+}
+
+/// What is wrong with a document: it cannot be used.
+#[derive(Debug)]
+struct Fault {
+    place: Place,
+    message: String,
+    help: Option<String>,
+}
+
+impl Fault {
+    fn new(place: Place, message: impl Into<String>) -> Fault {
+        Fault { place, message: message.into(), help: None }
+    }
+
+    fn help(self, help: impl Into<String>) -> Fault {
+        Fault { help: Some(help.into()), ..self }
+    }
+
+    fn problem(self, document: u32) -> Problem {
+        Problem { help: self.help, ..Problem::error(self.message).in_document(document, self.place) }
+    }
+}

@@ -1,0 +1,86 @@
+//! Which objects live in a namespace. A second pass over all objects, because a CRD may come after them.
+
+use hashbrown::HashMap;
+use smol_str::SmolStr;
+
+use crate::object::Object;
+
+/// The kinds that are cluster-scoped and whose CRD is rarely in the input.
+const CLUSTER_SCOPED: &[(&str, &str)] = &[
+    ("", "Namespace"),
+    ("", "Node"),
+    ("", "PersistentVolume"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+    ("attache.dev", "PolicyKind"),
+    ("certificates.k8s.io", "CertificateSigningRequest"),
+    ("cluster.open-cluster-management.io", "ManagedCluster"),
+    ("cluster.open-cluster-management.io", "ManagedClusterSet"),
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+    ("gateway.networking.k8s.io", "GatewayClass"),
+    ("networking.k8s.io", "IPAddress"),
+    ("networking.k8s.io", "IngressClass"),
+    ("networking.k8s.io", "ServiceCIDR"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("policy.networking.k8s.io", "AdminNetworkPolicy"),
+    ("policy.networking.k8s.io", "BaselineAdminNetworkPolicy"),
+    ("policy.networking.k8s.io", "ClusterNetworkPolicy"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "ResourceSlice"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "CSINode"),
+    ("storage.k8s.io", "StorageClass"),
+    ("storage.k8s.io", "VolumeAttachment"),
+    ("storage.k8s.io", "VolumeAttributesClass"),
+];
+
+/// Gives every namespaced object without a namespace the namespace `default`, and takes it from cluster-scoped
+/// ones. A kind is cluster-scoped if a CRD or a PolicyKind among the objects says so, else if `cluster_scoped`
+/// says so, else if it is known to be.
+pub fn settle_scopes(objects: &mut [Object], cluster_scoped: impl Fn(&str, &str) -> bool) {
+    let declared: HashMap<(SmolStr, SmolStr), bool> = objects.iter().filter_map(declaration).collect();
+    for object in objects {
+        let id = &mut object.id;
+        let cluster = declared.get(&(id.group.clone(), id.kind.clone())).copied().unwrap_or_else(|| {
+            cluster_scoped(&id.group, &id.kind)
+                || CLUSTER_SCOPED.binary_search(&(id.group.as_str(), id.kind.as_str())).is_ok()
+        });
+        if cluster {
+            id.namespace = SmolStr::default();
+        } else if id.namespace.is_empty() {
+            id.namespace = SmolStr::new_static("default");
+        }
+    }
+}
+
+/// The kind that a CRD or a PolicyKind is about, and whether it is cluster-scoped.
+fn declaration(object: &Object) -> Option<((SmolStr, SmolStr), bool)> {
+    let spec = object.spec();
+    let kind = match (object.id.group.as_str(), object.id.kind.as_str()) {
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => spec.at(&["names", "kind"])?,
+        ("attache.dev", "PolicyKind") => spec.get("kind")?,
+        _ => return None,
+    };
+    let cluster = spec.get_str("scope")? == "Cluster";
+    Some(((spec.get_str("group")?.into(), kind.as_str()?.into()), cluster))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(CLUSTER_SCOPED.is_sorted());
+    }
+}
