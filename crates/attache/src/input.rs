@@ -30,15 +30,8 @@ impl Input {
     pub fn nodes(&self, target: &Target) -> Vec<NodeId> {
         let Some(whole) = self.topology.find(&self.objects, &target.id) else { return Vec::new() };
         match &target.section {
-            None => vec![whole],
-            Some(section) => self
-                .topology
-                .children(whole)
-                .iter()
-                .copied()
-                .filter(|child| self.topology.id(&self.objects, *child) == &target.id)
-                .filter(|child| self.topology.node(*child).section.as_ref() == Some(section))
-                .collect(),
+            None => [whole].into_iter().chain(self.topology.frontend(whole)).collect(),
+            Some(section) => self.topology.section(whole, section).into_iter().collect(),
         }
     }
 

@@ -148,9 +148,8 @@ impl<'a> OfKind<'a> {
 /// The section of `id` that is called `wanted`.
 fn find_section(id: &ObjectRef, wanted: &str, objects: &Objects, topology: &Topology) -> Result<SmolStr, Failure> {
     let whole = topology.find(objects, id);
-    let below = whole.map_or(&[][..], |node| topology.children(node));
-    let own = below.iter().filter(|child| topology.id(objects, **child) == id);
-    let sections: Vec<&SmolStr> = own.filter_map(|child| topology.node(*child).section.as_ref()).collect();
+    let nodes = whole.into_iter().flat_map(|node| topology.sections(node));
+    let sections: Vec<&SmolStr> = nodes.filter_map(|node| topology.node(node).section.as_ref()).collect();
     if let Some(section) = sections.iter().find(|section| **section == wanted) {
         return Ok((*section).clone());
     }

@@ -1,6 +1,7 @@
+use std::collections::BTreeSet;
 use std::io::Write;
 
-use attache_core::topology::{Level, NodeId};
+use attache_core::topology::{Level, NodeId, Refused};
 use clap::{Args, ValueEnum};
 
 use super::Verdict;
@@ -8,7 +9,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
-use crate::render::graph::{self, Graph, Tree, Vertex};
+use crate::render::graph::{self, Graph, Vertex};
 
 /// Show what is connected to what, and what could not be
 ///
@@ -45,8 +46,8 @@ impl Topology {
         let input = Input::read(global)?;
         let graph = self.graph(&input, global)?;
         match self.output {
-            Format::Tree => graph::tree(&graph, Tree { everything: !self.object.is_empty() }, screen)?,
-            Format::Wide => graph::tree(&graph, Tree { everything: true }, screen)?,
+            Format::Tree => graph::tree(&graph, !self.object.is_empty(), screen)?,
+            Format::Wide => graph::tree(&graph, true, screen)?,
             Format::Dot => screen.write_all(graph::dot(&graph).as_bytes())?,
             Format::Mermaid => screen.write_all(graph::mermaid(&graph).as_bytes())?,
             Format::Svg => screen.write_all(graph::svg(&graph).as_bytes())?,
@@ -89,26 +90,34 @@ fn around(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
 }
 
 fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
-    let mut at = vec![None; input.topology.nodes().len()];
-    let mut graph = Graph::default();
-    for (i, node) in nodes.iter().enumerate() {
+    let (objects, topology) = (&input.objects, &input.topology);
+    let lives_in = nodes.iter().filter_map(|node| topology.namespace(*node));
+    let namespaces: BTreeSet<NodeId> = lives_in.collect();
+    // What stands at no level, links to nothing and carries nothing is there, but has no part in this.
+    let matters = |node: &NodeId| match topology.node(*node).level {
+        Level::Namespace => false,
+        Level::Other => !topology.parents(*node).is_empty() || !topology.children(*node).is_empty(),
+        _ => true,
+    };
+    let shown: Vec<NodeId> = namespaces.into_iter().chain(nodes.iter().copied().filter(matters)).collect();
+    let mut at = vec![None; topology.nodes().len()];
+    for (i, node) in shown.iter().enumerate() {
         at[node.0 as usize] = Some(i);
+    }
+    let mut graph = Graph::default();
+    for (i, node) in shown.iter().enumerate() {
         graph.nodes.push(Vertex {
-            id: input.topology.name(&input.objects, *node),
+            id: topology.name(objects, *node),
+            policies: Vec::new(),
+            level: Some(topology.node(*node).level),
+            namespace: topology.namespace(*node).and_then(|namespace| at[namespace.0 as usize]),
             count: 1,
-            minor: input.topology.node(*node).level == Level::BackendPort,
-            ..Vertex::default()
         });
+        graph.edges.extend(topology.children(*node).iter().filter_map(|child| Some((i, at[child.0 as usize]?))));
     }
-    for (i, node) in nodes.iter().enumerate() {
-        graph.edges.extend(
-            input.topology.children(*node).iter().filter_map(|child| at[child.0 as usize]).map(|child| (i, child)),
-        );
-    }
-    let whole = nodes.len() == at.len();
-    let known = |id: &str| graph.nodes.iter().any(|node| node.id == id);
-    let refused = input.topology.refused().iter();
-    graph.refused =
-        refused.filter(|refused| whole || known(&refused.parent) || known(&refused.child)).cloned().collect();
+    let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
+    let all = nodes.len() == at.len();
+    let concerns = |refused: &&Refused| all || known.contains(&*refused.parent) || known.contains(&*refused.child);
+    graph.refused = topology.refused().iter().filter(concerns).cloned().collect();
     graph
 }

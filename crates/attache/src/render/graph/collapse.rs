@@ -64,6 +64,8 @@ fn policy_kinds(node: &Vertex) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    use attache_core::topology::Level;
+
     use super::super::Graph;
     use super::*;
 
@@ -71,6 +73,7 @@ mod tests {
         Vertex {
             id: id.into(),
             policies: policies.iter().map(|policy| policy.to_string()).collect(),
+            level: Some(Level::Route),
             count: 1,
             ..Vertex::default()
         }

@@ -8,15 +8,15 @@ mod picture;
 mod svg;
 mod tree;
 
-use attache_core::topology::Refused;
+use attache_core::topology::{Level, Refused};
 use serde::Serialize;
 
 pub use dot::dot;
 pub use mermaid::mermaid;
 pub use svg::svg;
-pub use tree::{Tree, tree};
+pub use tree::tree;
 
-/// A part of the topology, cut out to be drawn. Parents stand before their children.
+/// A part of the topology, cut out to be shown. Parents stand before their children.
 #[derive(Debug, Default)]
 pub struct Graph {
     pub nodes: Vec<Vertex>,
@@ -31,21 +31,26 @@ pub struct Vertex {
     pub id: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<String>,
+    /// Nothing for what does not exist and was only asked for.
+    #[serde(skip)]
+    pub level: Option<Level>,
+    /// The index of the Namespace that it lives in.
+    #[serde(skip)]
+    pub namespace: Option<usize>,
     /// How many nodes of the topology this one stands for.
     #[serde(skip)]
     pub count: usize,
-    /// Only the JSON shows ports that nobody attached anything to: they would double every picture.
-    #[serde(skip)]
-    pub minor: bool,
-    /// It does not exist, or nowhere in the topology: somebody asked for it.
-    #[serde(skip)]
-    pub ghost: bool,
 }
 
 impl Vertex {
     /// The name without its section, and the section with its `#`.
     fn parts(&self) -> (&str, &str) {
         self.id.split_at(self.id.find('#').unwrap_or(self.id.len()))
+    }
+
+    /// A port that nobody attached anything to: showing them all would double every picture.
+    fn is_minor(&self) -> bool {
+        self.level == Some(Level::BackendPort) && self.policies.is_empty()
     }
 
     fn kind(&self) -> &str {
@@ -81,20 +86,47 @@ impl Graph {
         parents
     }
 
-    fn find(&self, id: &str) -> Option<usize> {
-        self.nodes.iter().position(|node| node.id == id)
-    }
-
     /// Only the nodes that `keep` holds for, and the links between them.
-    pub fn only(&self, keep: impl Fn(usize) -> bool) -> Graph {
+    fn only(&self, keep: impl Fn(&Vertex) -> bool) -> Graph {
         let mut at = vec![None; self.nodes.len()];
         let mut graph = Graph { refused: self.refused.clone(), ..Graph::default() };
-        for (i, node) in self.nodes.iter().enumerate().filter(|(i, _)| keep(*i)) {
+        for (i, node) in self.nodes.iter().enumerate().filter(|(_, node)| keep(node)) {
             at[i] = Some(graph.nodes.len());
             graph.nodes.push(node.clone());
         }
+        for node in &mut graph.nodes {
+            node.namespace = node.namespace.and_then(|namespace| at[namespace]);
+        }
         graph.edges = self.edges.iter().filter_map(|(parent, child)| at[*parent].zip(at[*child])).collect();
         graph
+    }
+
+    /// The links from each Namespace to the highest objects in it: those that can be reached without passing another
+    /// object of the same namespace.
+    fn namespace_edges(&self) -> Vec<(usize, usize)> {
+        let parents = self.parents();
+        let mut edges = Vec::new();
+        let mut seen_for = vec![usize::MAX; self.nodes.len()];
+        for (i, node) in self.nodes.iter().enumerate() {
+            let Some(namespace) = node.namespace else { continue };
+            let mut todo = vec![i];
+            let highest = loop {
+                let Some(at) = todo.pop() else { break false };
+                if parents[at].is_empty() {
+                    break true;
+                }
+                for parent in &parents[at] {
+                    let other = self.nodes[*parent].namespace != Some(namespace);
+                    if other && std::mem::replace(&mut seen_for[*parent], i) != i {
+                        todo.push(*parent);
+                    }
+                }
+            };
+            if highest {
+                edges.push((namespace, i));
+            }
+        }
+        edges
     }
 }
 
@@ -125,11 +157,14 @@ pub struct Document<'a> {
 
 pub fn document(graph: &Graph) -> Document<'_> {
     let id = |node: &usize| graph.nodes[*node].id.as_str();
+    let mut edges = graph.namespace_edges();
+    edges.extend(&graph.edges);
+    edges.sort_unstable();
     Document {
         api_version: super::API_VERSION,
         kind: "Topology",
         nodes: &graph.nodes,
-        edges: graph.edges.iter().map(|(parent, child)| Edge { parent: id(parent), child: id(child) }).collect(),
+        edges: edges.iter().map(|(parent, child)| Edge { parent: id(parent), child: id(child) }).collect(),
         refused: graph
             .refused
             .iter()

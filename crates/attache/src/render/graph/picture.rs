@@ -23,15 +23,16 @@ pub struct Link {
 
 impl Picture {
     pub fn new(graph: &Graph) -> Picture {
-        let shown = graph.only(|i| !graph.nodes[i].minor);
+        let shown = graph.only(|node| !node.is_minor());
+        let edges = [shown.namespace_edges(), shown.edges].concat();
         let mut at: BTreeMap<String, usize> = shown.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
         let mut nodes = shown.nodes;
         let mut links: Vec<Link> =
-            shown.edges.iter().map(|(parent, child)| Link { parent: *parent, child: *child, refused: None }).collect();
+            edges.iter().map(|(parent, child)| Link { parent: *parent, child: *child, refused: None }).collect();
         for refused in shown.refused {
             let [parent, child] = [&refused.parent, &refused.child].map(|id| {
                 *at.entry(id.clone()).or_insert_with(|| {
-                    nodes.push(Vertex { id: id.clone(), count: 1, ghost: true, ..Vertex::default() });
+                    nodes.push(Vertex { id: id.clone(), count: 1, ..Vertex::default() });
                     nodes.len() - 1
                 })
             });

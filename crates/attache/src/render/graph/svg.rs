@@ -158,7 +158,7 @@ impl<'p> Drawing<'p> {
         let (x, middle) = self.left(node);
         let y = middle - label.height() / 2.0;
         let class = match vertex.policies.is_empty() {
-            _ if vertex.ghost => "ghost",
+            _ if vertex.level.is_none() => "ghost",
             true => "node",
             false => "attached",
         };

@@ -1,103 +1,168 @@
 //! The topology as a tree, for a person: what stands in several places is shown in full only once.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use attache_core::names::plural;
-use attache_core::topology::Refused;
+use attache_core::topology::{Level, Refused};
 
 use super::{Graph, Vertex};
 use crate::cli::program;
 use crate::render::Screen;
-use crate::render::style::{BAD, DIM, LOST_MARK, OBJECT, POLICY, paint};
+use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
 
 /// How many children of one kind are shown before the rest is only counted.
 const MOST: usize = 12;
 
-#[derive(Clone, Copy, Debug)]
-pub struct Tree {
-    /// Show every child and every port.
-    pub everything: bool,
-}
-
-pub fn tree(graph: &Graph, options: Tree, screen: &mut Screen) -> io::Result<()> {
-    let shown = graph.only(|i| options.everything || !graph.nodes[i].minor);
-    let children = shown.children();
-    let mut drawn = vec![false; shown.nodes.len()];
-    let parents = shown.parents();
-    let mut stack: Vec<Line> =
-        (0..shown.nodes.len()).filter(|node| parents[*node].is_empty()).rev().map(Line::root).collect();
-    while let Some(Line { what, indent, branch }) = stack.pop() {
-        write!(screen, "{}", paint(DIM, format!("{indent}{branch}")))?;
-        let below = match branch {
-            "" => String::new(),
-            "└─ " => format!("{indent}   "),
-            _ => format!("{indent}│  "),
-        };
-        match what {
-            What::More { count, kind, parent } => {
-                let name = if count == 1 { kind.to_owned() } else { plural(kind) };
-                writeln!(
-                    screen,
-                    "{}",
-                    paint(DIM, format!("and {count} more {name}: {} topology {parent}", program()))
-                )?;
+/// Writes the tree. Unless `everything` is asked for, long lists are cut, and ports and objects that nothing leads to
+/// are left out.
+pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<()> {
+    let graph = &graph.only(|node| everything || !node.is_minor());
+    let forest = Forest { graph, children: graph.children(), refused: by_parent(graph), everything };
+    let (roots, alone) = forest.roots();
+    let mut drawn = vec![false; graph.nodes.len()];
+    let mut stack: Vec<Line> = forest.grouped(&roots, &[], "-o wide").into_iter().rev().map(Line::root).collect();
+    while let Some(line) = stack.pop() {
+        write!(screen, "{}", paint(DIM, format!("{}{}", line.indent, line.branch)))?;
+        match &line.what {
+            What::More { count, kind, see } => {
+                let kind = if *count == 1 { (*kind).to_owned() } else { plural(kind) };
+                writeln!(screen, "{}", paint(DIM, format!("and {count} more {kind}: {} topology {see}", program())))?;
             }
-            What::Refused(refused) => write_refused(refused, &below, screen)?,
+            What::Refused(refused) => write_refused(refused, &line.below(), screen)?,
+            What::Namespace { namespace, members } => {
+                let vertex = &graph.nodes[*namespace];
+                write_vertex(vertex, false, screen)?;
+                let see = format!("-n {}", vertex.id.trim_start_matches("Namespace/"));
+                stack.extend(line.hang(forest.listed(members, &see)));
+            }
             What::Node(node) => {
-                let vertex = &shown.nodes[node];
-                let again = std::mem::replace(&mut drawn[node], true) && !children[node].is_empty();
+                let children = &forest.children[*node];
+                let again = std::mem::replace(&mut drawn[*node], true) && !children.is_empty();
+                let vertex = &graph.nodes[*node];
                 write_vertex(vertex, again, screen)?;
                 if !again {
-                    let lines = below_node(&shown, node, &children[node], options);
-                    let last = lines.len().saturating_sub(1);
-                    stack.extend(lines.into_iter().enumerate().rev().map(|(i, what)| {
-                        let branch = if i == last { "└─ " } else { "├─ " };
-                        Line { what, indent: below.clone(), branch }
-                    }));
+                    let mut below = forest.grouped(children, &line.inside, &vertex.id);
+                    let refused = forest.refused.get(vertex.id.as_str()).into_iter().flatten();
+                    below.extend(refused.map(|refused| What::Refused(refused)));
+                    stack.extend(line.hang(below));
                 }
             }
         }
     }
-    write_strays(&shown, screen)
+    write_strays(graph, screen)?;
+    write_alone(graph, &alone, screen)
+}
+
+struct Forest<'g> {
+    graph: &'g Graph,
+    children: Vec<Vec<usize>>,
+    refused: BTreeMap<&'g str, Vec<&'g Refused>>,
+    everything: bool,
 }
 
 struct Line<'g> {
     what: What<'g>,
     indent: String,
     branch: &'static str,
-}
-
-impl Line<'_> {
-    fn root(node: usize) -> Line<'static> {
-        Line { what: What::Node(node), indent: String::new(), branch: "" }
-    }
+    /// The Namespaces that were passed on the way.
+    inside: Vec<usize>,
 }
 
 enum What<'g> {
     Node(usize),
+    Namespace {
+        namespace: usize,
+        members: Vec<usize>,
+    },
     Refused(&'g Refused),
-    /// Children that are only counted.
+    /// Nodes that are only counted, and the arguments with which they can be seen.
     More {
         count: usize,
         kind: &'g str,
-        parent: &'g str,
+        see: String,
     },
 }
 
-fn below_node<'g>(graph: &'g Graph, node: usize, children: &[usize], options: Tree) -> Vec<What<'g>> {
-    let parent = graph.nodes[node].id.as_str();
-    let mut lines = Vec::new();
-    for same in children.chunk_by(|a, b| graph.nodes[*a].kind() == graph.nodes[*b].kind()) {
-        // One more line shows the last one itself as well as it shows that there is one.
-        let most = if options.everything || same.len() == MOST + 1 { same.len() } else { same.len().min(MOST) };
-        lines.extend(same[..most].iter().map(|child| What::Node(*child)));
-        if let Some(next) = same.get(most) {
-            lines.push(What::More { count: same.len() - most, kind: graph.nodes[*next].kind(), parent });
+impl<'g> Line<'g> {
+    fn root(what: What<'g>) -> Line<'g> {
+        Line { what, indent: String::new(), branch: "", inside: Vec::new() }
+    }
+
+    /// What hangs below this line, last first.
+    fn hang(&self, below: Vec<What<'g>>) -> Vec<Line<'g>> {
+        let mut inside = self.inside.clone();
+        if let What::Namespace { namespace, .. } = &self.what {
+            inside.push(*namespace);
+        }
+        let branches = ["└─ "].into_iter().chain(std::iter::repeat("├─ "));
+        let lines = below.into_iter().rev().zip(branches);
+        lines.map(|(what, branch)| Line { what, indent: self.below(), branch, inside: inside.clone() }).collect()
+    }
+
+    /// The indentation of what hangs below this line.
+    fn below(&self) -> String {
+        match self.branch {
+            "" => String::new(),
+            "└─ " => format!("{}   ", self.indent),
+            _ => format!("{}│  ", self.indent),
         }
     }
-    lines.extend(graph.refused.iter().filter(|refused| refused.parent == parent).map(What::Refused));
-    lines
+}
+
+impl<'g> Forest<'g> {
+    /// What has no parents, and apart from it what has nothing to do with any other.
+    fn roots(&self) -> (Vec<usize>, Vec<usize>) {
+        let parents = self.graph.parents();
+        let nodes = self.graph.nodes.iter().enumerate();
+        let tops = nodes.filter(|(i, node)| parents[*i].is_empty() && node.level != Some(Level::Namespace));
+        tops.map(|(i, _)| i).partition(|i| {
+            let node = &self.graph.nodes[*i];
+            let matters = matches!(
+                node.level,
+                Some(Level::GatewayClass | Level::Gateway | Level::Frontend | Level::ListenerSet | Level::Route)
+            );
+            self.everything || matters || !node.policies.is_empty() || !self.children[*i].is_empty()
+        })
+    }
+
+    /// `nodes` under the Namespaces that they live in, where those were not passed yet.
+    fn grouped(&self, nodes: &[usize], inside: &[usize], see: &str) -> Vec<What<'g>> {
+        let mut entered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut others = Vec::new();
+        for node in nodes {
+            match self.graph.nodes[*node].namespace.filter(|namespace| !inside.contains(namespace)) {
+                Some(namespace) => entered.entry(namespace).or_default().push(*node),
+                None => others.push(*node),
+            }
+        }
+        let mut lines = self.listed(&others, see);
+        lines.extend(entered.into_iter().map(|(namespace, members)| What::Namespace { namespace, members }));
+        lines
+    }
+
+    fn listed(&self, nodes: &[usize], see: &str) -> Vec<What<'g>> {
+        let kind = |node: usize| self.graph.nodes[node].kind();
+        let mut lines = Vec::new();
+        for same in nodes.chunk_by(|a, b| kind(*a) == kind(*b)) {
+            // A line that says `and 1 more` could as well be that one.
+            let most = if self.everything || same.len() == MOST + 1 { same.len() } else { same.len().min(MOST) };
+            lines.extend(same[..most].iter().map(|node| What::Node(*node)));
+            if let Some(next) = same.get(most) {
+                lines.push(What::More { count: same.len() - most, kind: kind(*next), see: see.to_owned() });
+            }
+        }
+        lines
+    }
+}
+
+fn by_parent(graph: &Graph) -> BTreeMap<&str, Vec<&Refused>> {
+    let mut refused: BTreeMap<&str, Vec<&Refused>> = BTreeMap::new();
+    for one in &graph.refused {
+        refused.entry(&one.parent).or_default().push(one);
+    }
+    refused
 }
 
 fn write_vertex(vertex: &Vertex, again: bool, screen: &mut Screen) -> io::Result<()> {
@@ -130,9 +195,10 @@ fn write_message(message: &str, indent: &str, screen: &mut Screen) -> io::Result
 
 /// What was refused by something that is not in the tree, most often because it does not exist.
 fn write_strays(graph: &Graph, screen: &mut Screen) -> io::Result<()> {
-    let mut strays = graph.refused.iter().filter(|refused| graph.find(&refused.parent).is_none()).peekable();
+    let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
+    let mut strays = graph.refused.iter().filter(|refused| !known.contains(refused.parent.as_str())).peekable();
     if strays.peek().is_some() {
-        writeln!(screen, "\nNot attached")?;
+        writeln!(screen, "\n{}", paint(HEAD, "Not attached"))?;
     }
     for Refused { parent, child, reason, message } in strays {
         let mark = paint(BAD, LOST_MARK);
@@ -140,4 +206,21 @@ fn write_strays(graph: &Graph, screen: &mut Screen) -> io::Result<()> {
         write_message(message, "", screen)?;
     }
     Ok(())
+}
+
+fn write_alone(graph: &Graph, alone: &[usize], screen: &mut Screen) -> io::Result<()> {
+    if alone.is_empty() {
+        return Ok(());
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for node in alone {
+        *counts.entry(graph.nodes[*node].kind()).or_default() += 1;
+    }
+    let counted = |(kind, count): (&str, usize)| match count {
+        1 => format!("1 {kind}"),
+        count => format!("{count} {}", plural(kind)),
+    };
+    let counts: Vec<String> = counts.into_iter().map(counted).collect();
+    let see = format!("{} topology -o wide", program());
+    writeln!(screen, "\n{}", paint(DIM, format!("not connected to anything: {} ({see})", counts.join(", "))))
 }
