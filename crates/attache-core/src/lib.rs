@@ -8,12 +8,21 @@
 //!                 kinds (PolicyKind documents: built in, given, or inferred from CRDs)
 //! ```
 
+pub mod attachment;
 pub mod cel;
+pub mod chain;
+pub mod engine;
+pub mod fold;
 pub mod kinds;
+pub mod merged;
+pub mod model;
 pub mod names;
 pub mod object;
+pub mod order;
+pub mod policy;
 pub mod problem;
 pub mod selector;
+pub mod status;
 pub mod text;
 pub mod topology;
 pub mod value;

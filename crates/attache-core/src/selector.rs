@@ -10,6 +10,29 @@ pub fn selects<'l>(selector: &Value, label: impl Fn(&str) -> Option<&'l str>) ->
         && selector.list_at("matchExpressions").iter().all(|expression| holds(expression, &label))
 }
 
+/// What is wrong with a selector: one that cannot be understood selects nothing.
+pub fn check(selector: &Value) -> Result<(), String> {
+    for (key, value) in selector.get("matchLabels").map_or(&[][..], Value::entries) {
+        if value.as_str().is_none() {
+            return Err(format!("label `{key}` must be a string, not {}", value.type_name()));
+        }
+    }
+    for expression in selector.list_at("matchExpressions") {
+        let key = expression.get_str("key").ok_or("a match expression has no `key`")?;
+        let values = expression.list_at("values").is_empty();
+        match expression.get_str("operator") {
+            Some("Exists" | "DoesNotExist") => {}
+            Some("In" | "NotIn") if values => return Err(format!("the match expression for `{key}` needs `values`")),
+            Some("In" | "NotIn") => {}
+            Some(other) => {
+                return Err(format!("unknown operator `{other}`: use `In`, `NotIn`, `Exists` or `DoesNotExist`"));
+            }
+            None => return Err(format!("the match expression for `{key}` has no `operator`")),
+        }
+    }
+    Ok(())
+}
+
 /// Whether every entry of `wanted` is among the labels.
 pub fn labels_match<'l>(wanted: &Value, label: impl Fn(&str) -> Option<&'l str>) -> bool {
     wanted.entries().iter().all(|(key, value)| value.as_str().is_some_and(|value| label(key) == Some(value)))
@@ -54,6 +77,18 @@ mod tests {
         assert!(!both("NotIn") && !both("DoesNotExist") && !both("Near"));
         assert!(!on_team_a(json!({"matchLabels": {"team": "b"}})));
         assert!(!on_team_a(json!({"matchLabels": {"team": 1}})));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_named() {
+        let expression = |expression: serde_json::Value| check(&json!({"matchExpressions": [expression]}).into());
+        assert_eq!(expression(json!({"key": "a", "operator": "Exists"})), Ok(()));
+        let unknown = "unknown operator `Is`: use `In`, `NotIn`, `Exists` or `DoesNotExist`";
+        assert_eq!(expression(json!({"key": "a", "operator": "Is"})), Err(unknown.into()));
+        assert_eq!(
+            expression(json!({"key": "a", "operator": "In"})),
+            Err("the match expression for `a` needs `values`".into())
+        );
     }
 
     #[test]

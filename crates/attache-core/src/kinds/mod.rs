@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use crate::topology::Level;
 
-pub use pattern::Pattern;
+pub use pattern::{Fit, Pattern, Step};
 pub use registry::{KindId, Registry, Settings};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,6 +229,14 @@ impl PolicyKind {
 
     pub fn default_strategy(&self) -> Strategy {
         self.strategies.first().copied().unwrap_or(Strategy::Atomic)
+    }
+
+    /// Whether policies of this kind have `defaults`, bare rules and `overrides`, each with a strategy of its own.
+    pub fn has_blocks(&self) -> bool {
+        use Strategy::{Atomic, Merge, Patch};
+        self.class == Class::Inherited
+            && self.dictated_by == DictatedBy::Higher
+            && self.strategies.iter().all(|strategy| matches!(strategy, Strategy::None | Atomic | Merge | Patch))
     }
 
     pub fn accumulates(&self) -> bool {

@@ -26,10 +26,12 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use crate::object::{ObjectId, ObjectRef, Objects};
+use crate::value::Value;
 use links::Links;
 use sections::Sections;
 
 pub use grants::Grants;
+pub use namespaces::Namespaces;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
@@ -59,6 +61,16 @@ impl Level {
     /// Whether nodes at this level are parts of an object.
     pub fn is_section(self) -> bool {
         matches!(self, Level::Listener | Level::RouteRule | Level::BackendPort)
+    }
+
+    /// Whether nodes at this level are parts of those at `whole`.
+    pub fn is_section_of(self, whole: Level) -> bool {
+        match self {
+            Level::Listener => matches!(whole, Level::Gateway | Level::ListenerSet),
+            Level::RouteRule => whole == Level::Route,
+            Level::BackendPort => whole == Level::Backend,
+            _ => false,
+        }
     }
 }
 
@@ -171,6 +183,27 @@ impl Topology {
 
     pub fn section(&self, id: NodeId, name: &str) -> Option<NodeId> {
         self.sections(id).find(|section| self.node(*section).section.as_deref() == Some(name))
+    }
+
+    /// The node of the whole object, for one of its sections or its frontend.
+    pub fn whole(&self, id: NodeId) -> NodeId {
+        match self.node(id).owner {
+            Owner::Object(object) => NodeId(object.0),
+            Owner::Named(_) => id,
+        }
+    }
+
+    /// What an object says of one of its sections.
+    pub fn section_value<'o>(&self, objects: &'o Objects, id: NodeId) -> Option<&'o Value> {
+        let object = objects.get(self.node(id).owner.object()?);
+        let whole = self.whole(id);
+        let (_, sections) = sections::of(object, self.node(whole).level)?;
+        sections.get(id.0.checked_sub(self.sections(whole).next()?.0)? as usize)
+    }
+
+    /// The port of a Service that has this number.
+    pub fn port(&self, objects: &Objects, service: NodeId, number: i64) -> Option<NodeId> {
+        self.sections(service).find(|&node| self.section_value(objects, node).and_then(sections::port) == Some(number))
     }
 
     /// The node that stands for a Service as the parent of mesh routes, if it has any.

@@ -1,0 +1,316 @@
+//! Which policy is attached to which node, or why it is not.
+
+use hashbrown::HashMap;
+
+use crate::kinds::{CrossNamespace, LevelName, PolicyKind, Registry};
+use crate::names;
+use crate::object::{Object, ObjectRef, Objects};
+use crate::policy::{From, Policy, PolicyId, Target, TargetSelector, Wanted};
+use crate::problem::Problem;
+use crate::selector::selects;
+use crate::topology::{Grants, Level, Namespaces, NodeId, Owner, Topology};
+
+/// One policy on one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    pub policy: PolicyId,
+    pub node: NodeId,
+    pub via: Via,
+    /// It holds only for requests from this Namespace.
+    pub from: Option<NodeId>,
+}
+
+/// How a policy came to its node. The order is the order of strength at one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Via {
+    /// A filter of the rule names it; the number is the filter's position.
+    Filter(u32),
+    Target,
+}
+
+/// Why a policy, or one of its targets, is not accepted. The words are those of the standard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub policy: PolicyId,
+    /// Which of its targets; all of them if there is none.
+    pub target: Option<usize>,
+    pub reason: Reason,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    Conflicted,
+    Invalid,
+    TargetNotFound,
+    RefNotPermitted,
+}
+
+impl Reason {
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Conflicted => "Conflicted",
+            Reason::Invalid => "Invalid",
+            Reason::TargetNotFound => "TargetNotFound",
+            Reason::RefNotPermitted => "RefNotPermitted",
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Attachments {
+    pub attached: Vec<Attachment>,
+    pub refused: Vec<Refusal>,
+    pub problems: Vec<Problem>,
+}
+
+/// The objects that policies name and that exist by that alone.
+pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &[Policy]) -> Vec<ObjectRef> {
+    let mut named = Vec::new();
+    for policy in policies {
+        let kind = kinds.get(policy.kind);
+        for target in &policy.targets {
+            let Wanted::Object { group, kind: wanted, namespace, name, .. } = &target.wanted else { continue };
+            if kind.virtual_targets.iter().any(|virtual_kind| virtual_kind.is(group, wanted)) {
+                let namespace = namespace.as_ref().unwrap_or(&objects.get(policy.object).id.namespace);
+                named.push(ObjectRef::new(group, wanted, namespace, name));
+            }
+        }
+    }
+    named.sort();
+    named.dedup();
+    named
+}
+
+pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies: &[Policy]) -> Attachments {
+    let mut attaching = Attaching {
+        objects,
+        topology,
+        grants: Grants::of(objects),
+        namespaces: Namespaces::of(objects),
+        result: Attachments::default(),
+    };
+    let mut by_ref: HashMap<&ObjectRef, PolicyId> = HashMap::new();
+    for (i, policy) in policies.iter().enumerate() {
+        let id = PolicyId(i as u32);
+        let kind = kinds.get(policy.kind);
+        if kind.extension_ref {
+            by_ref.insert(&objects.get(policy.object).id, id);
+        }
+        attaching.policy(id, policy, kind);
+    }
+    if !by_ref.is_empty() {
+        attaching.filters(policies, &by_ref);
+    }
+    attaching.result
+}
+
+struct Attaching<'o> {
+    objects: &'o Objects,
+    topology: &'o Topology,
+    grants: Grants<'o>,
+    namespaces: Namespaces<'o>,
+    result: Attachments,
+}
+
+type Outcome<T> = Result<T, (Reason, String)>;
+
+impl<'o> Attaching<'o> {
+    fn policy(&mut self, id: PolicyId, policy: &Policy, kind: &PolicyKind) {
+        let object = self.objects.get(policy.object);
+        if !kind.versions.is_empty() && !kind.versions.contains(&object.version) {
+            let known = kind.versions.join(", ");
+            self.result.problems.push(
+                Problem::warning(format!("`{}` is not a known version of {}", object.version, kind.full_name()))
+                    .about(object)
+                    .help(format!("it is read as {known}")),
+            );
+        }
+        if let Some(invalid) = &policy.invalid {
+            let message = format!("{}: {}", invalid.path, invalid.message);
+            self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
+            return;
+        }
+        if policy.targets.is_empty() && !kind.extension_ref {
+            let message = "it names no target".to_string();
+            self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
+        }
+        for (i, target) in policy.targets.iter().enumerate() {
+            match self.target(object, kind, target) {
+                Ok(nodes) => {
+                    let attached =
+                        nodes.into_iter().map(|(node, from)| Attachment { policy: id, node, via: Via::Target, from });
+                    self.result.attached.extend(attached);
+                }
+                Err((reason, message)) => {
+                    self.result.refused.push(Refusal { policy: id, target: Some(i), reason, message });
+                }
+            }
+        }
+    }
+
+    fn target(&self, policy: &Object, kind: &PolicyKind, target: &Target) -> Outcome<Vec<(NodeId, Option<NodeId>)>> {
+        match &target.wanted {
+            Wanted::Selected(selector) => self.selected(policy, kind, selector),
+            Wanted::Object { group, kind: wanted, namespace, name, section } => {
+                let id = self.identity(policy, group, wanted, namespace.as_deref(), name);
+                let from = self.permitted(policy, kind, &id)?;
+                let node = self
+                    .topology
+                    .find(self.objects, &id)
+                    .ok_or_else(|| (Reason::TargetNotFound, self.not_found(&id)))?;
+                let node = match section {
+                    Some(section) => self.section(kind, node, section)?,
+                    None => node,
+                };
+                self.targetable(kind, node)?;
+                Ok(vec![(node, from)])
+            }
+        }
+    }
+
+    /// Who is meant: an object in the policy's namespace unless another is named, or a cluster-scoped one.
+    fn identity(&self, policy: &Object, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> ObjectRef {
+        let in_cluster = ObjectRef::new(group, kind, "", name);
+        if namespace.is_none() && self.topology.find(self.objects, &in_cluster).is_some()
+            || ["Namespace", "GatewayClass"].contains(&kind)
+        {
+            return in_cluster;
+        }
+        ObjectRef::new(group, kind, namespace.unwrap_or(&policy.id.namespace), name)
+    }
+
+    /// The namespace to which requests are limited, if the target may be targeted from here at all.
+    fn permitted(&self, policy: &Object, kind: &PolicyKind, id: &ObjectRef) -> Outcome<Option<NodeId>> {
+        let refuse = |message: String| Err((Reason::RefNotPermitted, message));
+        let own = &policy.id.namespace;
+        if own.is_empty() || id.namespace == *own {
+            return Ok(None);
+        }
+        if id.namespace.is_empty() {
+            let itself = id.group.is_empty() && id.kind == "Namespace" && id.name == *own;
+            return if itself || kind.cluster_targets {
+                Ok(None)
+            } else if id.kind == "Namespace" {
+                refuse(format!("{id} can be targeted only from within it, and the policy is in namespace `{own}`"))
+            } else {
+                refuse(format!("{id} is cluster-scoped and {} is not", kind.kind))
+            };
+        }
+        match kind.cross_namespace {
+            CrossNamespace::Consumer => Ok(self.topology.find(self.objects, &ObjectRef::new("", "Namespace", "", own))),
+            CrossNamespace::Granted if self.grants.permit(&policy.id, &id.group, &id.kind, &id.namespace, &id.name) => {
+                Ok(None)
+            }
+            CrossNamespace::Granted => refuse(format!(
+                "no ReferenceGrant in namespace `{}` lets {} in namespace `{own}` target {id}",
+                id.namespace, kind.kind
+            )),
+            CrossNamespace::Never => {
+                refuse(format!("{id} is in another namespace than the policy, which {} does not allow", kind.kind))
+            }
+        }
+    }
+
+    fn section(&self, kind: &PolicyKind, owner: NodeId, section: &str) -> Outcome<NodeId> {
+        let name = self.topology.name(self.objects, owner);
+        if !kind.sections {
+            return Err((Reason::Invalid, format!("{} cannot target a section, `{section}` of {name}", kind.kind)));
+        }
+        if let Some(found) = self.topology.section(owner, section) {
+            return Ok(found);
+        }
+        let sections = self.topology.sections(owner).filter_map(|node| self.topology.node(node).section.as_ref());
+        let there: Vec<String> = sections.map(|name| format!("`{name}`")).collect();
+        let hint = match there.as_slice() {
+            [] => "it has none".to_string(),
+            there => format!("it has {}", there.join(", ")),
+        };
+        Err((Reason::TargetNotFound, format!("{name} has no section `{section}`: {hint}")))
+    }
+
+    fn targetable(&self, kind: &PolicyKind, node: NodeId) -> Outcome<()> {
+        let id = self.topology.id(self.objects, node);
+        let level = self.topology.node(node).level;
+        let named = |names: &[LevelName], level: Level| names.iter().any(|name| name.takes(level, &id.group, &id.kind));
+        let is_virtual = kind.virtual_targets.iter().any(|name| name.is(&id.group, &id.kind));
+        // Whoever may target an object may target its sections, if the hierarchy knows them.
+        let owner = self.topology.node(self.topology.whole(node)).level;
+        let by_owner = level.is_section() && named(&kind.hierarchy, level) && named(&kind.targets, owner);
+        if is_virtual || named(&kind.targets, level) || by_owner {
+            return Ok(());
+        }
+        let targets: Vec<String> = kind.targets.iter().map(ToString::to_string).collect();
+        let name = self.topology.name(self.objects, node);
+        Err((Reason::Invalid, format!("{} cannot target {name}, only {}", kind.kind, targets.join(", "))))
+    }
+
+    fn not_found(&self, id: &ObjectRef) -> String {
+        let same_kind = self.objects.each(&id.group, &id.kind).map(|(_, object)| &object.id);
+        let beside = same_kind.filter(|other| other.namespace == id.namespace).map(|other| other.name.as_str());
+        match names::nearest(&id.name, beside).first() {
+            Some(name) => format!("{id} does not exist; did you mean `{name}`?"),
+            None => format!("{id} does not exist"),
+        }
+    }
+
+    fn selected(
+        &self,
+        policy: &Object,
+        kind: &PolicyKind,
+        wanted: &TargetSelector,
+    ) -> Outcome<Vec<(NodeId, Option<NodeId>)>> {
+        let mut found = Vec::new();
+        for (id, object) in self.objects.each(&wanted.group, &wanted.kind) {
+            let own = object.id.namespace == policy.id.namespace;
+            let in_reach = match &wanted.namespaces {
+                From::Same => own,
+                From::All => true,
+                From::Selected(labels) => {
+                    let namespace = self.namespaces.get(&object.id.namespace);
+                    selects(labels, |key| namespace.label(key))
+                }
+            };
+            if !in_reach || !selects(&wanted.labels, |key| object.labels().get_str(key)) {
+                continue;
+            }
+            let Ok(from) = self.permitted(policy, kind, &object.id) else { continue };
+            let node = NodeId(id.0);
+            let node = match &wanted.section {
+                Some(section) => match self.topology.section(node, section) {
+                    Some(section) => section,
+                    None => continue,
+                },
+                None => node,
+            };
+            self.targetable(kind, node)?;
+            found.push((node, from));
+        }
+        if found.is_empty() {
+            return Err((
+                Reason::TargetNotFound,
+                format!("the selector selects no {} that may be targeted", wanted.kind),
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Policies that a route's own rule names in a filter.
+    fn filters(&mut self, policies: &[Policy], by_ref: &HashMap<&ObjectRef, PolicyId>) {
+        for (node, rule) in self.topology.nodes().filter(|(_, node)| node.level == Level::RouteRule) {
+            let Owner::Object(owner) = rule.owner else { continue };
+            let route = self.objects.get(owner);
+            let Some(rule) = self.topology.section_value(self.objects, node) else { continue };
+            for (position, filter) in rule.list_at("filters").iter().enumerate() {
+                let Some(reference) = filter.get("extensionRef") else { continue };
+                let text = |key| reference.get_str(key).unwrap_or_default();
+                let id = ObjectRef::new(text("group"), text("kind"), &route.id.namespace, text("name"));
+                let Some(&policy) = by_ref.get(&id) else { continue };
+                if policies[policy.0 as usize].invalid.is_none() {
+                    let via = Via::Filter(position as u32);
+                    self.result.attached.push(Attachment { policy, node, via, from: None });
+                }
+            }
+        }
+    }
+}

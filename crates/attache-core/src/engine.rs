@@ -1,0 +1,133 @@
+//! From objects to answers: everything that is worked out, in one place.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::attachment::{self, Attachments, Reason, Refusal};
+use crate::chain::Hierarchy;
+use crate::kinds::{KindId, LevelName, PolicyKind, Registry, Settings};
+use crate::model::{Model, World};
+use crate::object::{Object, ObjectRef, Objects};
+use crate::order::stacks;
+use crate::policy::{self, Policy, PolicyId};
+use crate::problem::Problem;
+use crate::topology::Topology;
+
+#[derive(Debug)]
+pub struct Engine {
+    objects: Objects,
+    kinds: Registry,
+    policies: Vec<Policy>,
+    topology: Topology,
+    attachments: Attachments,
+    models: Vec<Model>,
+    problems: Vec<Problem>,
+}
+
+impl Engine {
+    /// Works out the topology and all chains. What the chains come to is worked out when somebody asks.
+    pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Engine {
+        let (kinds, mut problems) = Registry::new(built_in, &objects, settings);
+        let policies = policy::read_all(&objects, &kinds);
+        let virtual_targets = attachment::virtual_targets(&objects, &kinds, &policies);
+        let topology = Topology::build(&objects, &virtual_targets);
+        let mut attachments = attachment::attach(&objects, &topology, &kinds, &policies);
+        problems.append(&mut attachments.problems);
+        let mut engine = Engine { objects, kinds, policies, topology, attachments, models: Vec::new(), problems };
+        engine.models = engine.build_models();
+        let rejected = engine.rejected();
+        engine.attachments.refused.extend(rejected);
+        engine
+    }
+
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    pub fn kinds(&self) -> &Registry {
+        &self.kinds
+    }
+
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    pub fn attachments(&self) -> &Attachments {
+        &self.attachments
+    }
+
+    /// What is wrong with the documents that describe kinds, and the like. What is wrong with a policy is in its status.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    pub fn policies(&self) -> impl ExactSizeIterator<Item = (PolicyId, &Policy)> {
+        self.policies.iter().enumerate().map(|(i, policy)| (PolicyId(i as u32), policy))
+    }
+
+    pub fn policy(&self, id: PolicyId) -> &Policy {
+        &self.policies[id.0 as usize]
+    }
+
+    /// The object that a policy is.
+    pub fn policy_object(&self, id: PolicyId) -> &Object {
+        self.objects.get(self.policy(id).object)
+    }
+
+    pub fn policy_id(&self, id: PolicyId) -> &ObjectRef {
+        &self.policy_object(id).id
+    }
+
+    /// The kinds of which there are policies, sorted.
+    pub fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    pub fn model(&self, kind: KindId) -> Option<&Model> {
+        self.models.iter().find(|model| model.id == kind)
+    }
+
+    pub fn world(&self) -> World<'_> {
+        World { objects: &self.objects, topology: &self.topology, policies: &self.policies }
+    }
+
+    /// Works out every effective policy there is.
+    pub fn fold_all(&self) {
+        for model in &self.models {
+            model.fold_all(self.world());
+        }
+    }
+
+    fn build_models(&self) -> Vec<Model> {
+        let mut hierarchies: HashMap<&[LevelName], Arc<Hierarchy>> = HashMap::new();
+        let mut models = Vec::new();
+        for (id, kind) in self.kinds.iter() {
+            let is_it = |policy: PolicyId| self.policy(policy).kind == id;
+            if !self.policies.iter().any(|policy| policy.kind == id) {
+                continue;
+            }
+            let attached = self.attachments.attached.iter().filter(|attachment| is_it(attachment.policy)).cloned();
+            let stacks = stacks(&self.objects, kind, &self.policies, attached);
+            let hierarchy = hierarchies
+                .entry(&kind.hierarchy)
+                .or_insert_with(|| Arc::new(Hierarchy::new(&self.objects, &self.topology, &kind.hierarchy)));
+            models.push(Model::new(self.world(), id, kind, Arc::clone(hierarchy), stacks));
+        }
+        models
+    }
+
+    /// The policies that are not accepted because of another one.
+    fn rejected(&self) -> Vec<Refusal> {
+        let mut refused = Vec::new();
+        for model in &self.models {
+            for (loser, winner) in model.stacks().values().flat_map(|stack| &stack.rejected) {
+                let target = self.topology.name(&self.objects, loser.node);
+                let message = format!("{} has attached to {target} before it", self.policy_id(winner.policy));
+                refused.push(Refusal { policy: loser.policy, target: None, reason: Reason::Conflicted, message });
+            }
+        }
+        refused.sort_by(|a, b| (a.policy, &a.message).cmp(&(b.policy, &b.message)));
+        refused
+    }
+}

@@ -1,0 +1,87 @@
+//! Where somebody else than the higher policy says how two of them merge: the lower one, or a route's annotation.
+
+use super::tree::Source;
+use super::{Fold, Inheritance, Layer};
+use crate::kinds::{DictatedBy, Strategy};
+use crate::value::{Segment, Value};
+
+impl<'a> Fold<'a> {
+    /// The lowest policy counts. If it wants to, it merges with the nearest one above it at the levels where it may.
+    pub(super) fn nearest(&mut self, layers: &[Layer<'a>]) {
+        let DictatedBy::Lower { with, .. } = &self.kind.dictated_by else { return };
+        let mut joins = None;
+        for (i, layer) in layers.iter().enumerate() {
+            let may_join = with.iter().any(|name| name.level() == layer.level);
+            for &attachment in &layer.stack {
+                let policy = self.policy(attachment);
+                let lowest = self.tree.is_empty();
+                for block in &policy.blocks {
+                    let source = self.step(i, attachment, block.which);
+                    match joins.filter(|_| may_join) {
+                        _ if lowest => self.merge.fill_whole(&mut self.tree, &block.spec, source),
+                        Some(strategy) => self.fill(&block.spec, source, strategy),
+                        None => self.merge.fill_whole(&mut self.tree, &block.spec, source),
+                    }
+                }
+                if lowest {
+                    joins = policy.joins.filter(|_| !may_join);
+                } else if may_join {
+                    joins = None;
+                }
+            }
+        }
+    }
+
+    /// The policies of one route, and of each level above, become one before they meet those below.
+    pub(super) fn inherited(&mut self, layers: &[Layer<'a>]) {
+        let mut at = 0;
+        while at < layers.len() {
+            let end = at + self.same_level(&layers[at..]);
+            let below = std::mem::take(&mut self.tree);
+            for (i, layer) in layers.iter().enumerate().take(end).skip(at) {
+                for &attachment in &layer.stack {
+                    for block in &self.policy(attachment).blocks {
+                        let source = self.step(i, attachment, block.which);
+                        self.merge.fill_units(&mut self.tree, &block.spec, source);
+                    }
+                }
+            }
+            let level = std::mem::replace(&mut self.tree, below);
+            let inheritance = layers[at..end].iter().find_map(|layer| layer.inherit.as_ref());
+            level
+                .each_piece(&mut Vec::new(), &mut |path, value, source| self.inherit(path, value, source, inheritance));
+            at = end;
+        }
+    }
+
+    /// How many of the first layers are one level.
+    fn same_level(&self, layers: &[Layer<'a>]) -> usize {
+        let joint = |layer: &Layer<'_>| self.kind.one_level.iter().any(|name| name.level() == layer.level);
+        let first = &layers[0];
+        let more = layers[1..].iter().take_while(|layer| joint(first) && joint(layer) && layer.owner == first.owner);
+        1 + more.count()
+    }
+
+    fn inherit(&mut self, path: &[Segment], value: &Value, source: Source, inheritance: Option<&Inheritance>) {
+        let field = match path.first() {
+            Some(Segment::Key(key)) => key.as_str(),
+            _ => "",
+        };
+        let (prefer_higher, strategy) =
+            inheritance.map_or((false, Strategy::Shallow), |Inheritance { inherit, except }| {
+                let excepted = except.iter().any(|name| name == "*" || name.eq_ignore_ascii_case(field));
+                (inherit.prefer_higher && !excepted, inherit.strategy)
+            });
+        match (strategy, prefer_higher) {
+            (_, true) => self.merge.replace_at(&mut self.tree, path, value, source),
+            (_, false) => self.merge.fill_at(&mut self.tree, path, value, source),
+        }
+    }
+
+    fn fill(&mut self, spec: &Value, source: Source, strategy: Strategy) {
+        match strategy {
+            Strategy::Merge | Strategy::Shallow => self.merge.fill_units(&mut self.tree, spec, source),
+            _ => self.merge.fill_patch(&mut self.tree, spec, source),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! How one block meets what lower policies have said: filling what is missing, or replacing what is there.
+
+use super::tree::{Source, Tree};
+use super::units::Units;
+use crate::value::{Segment, Value};
+
+/// Somebody's value at a path that is not, or no longer, part of the result.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    pub path: Vec<Segment>,
+    pub loser: Source,
+    pub winner: Source,
+    /// The winner took it away instead of setting it.
+    pub removed: bool,
+}
+
+#[derive(Debug)]
+pub struct Merge<'u> {
+    pub units: &'u Units,
+    pub lost: Vec<Lost>,
+}
+
+impl Merge<'_> {
+    /// As a default, whole: it counts only where nothing has been said.
+    pub fn fill_whole(&mut self, tree: &mut Tree, value: &Value, source: Source) {
+        if tree.is_empty() {
+            *tree = Tree::Piece(value.clone(), source);
+            return;
+        }
+        let Some(lowest) = tree.lowest_source() else { return };
+        let tree = &*tree;
+        self.each_unit(value, |merge, path, _| {
+            let winner = tree.get(path).and_then(|held| held.source()).unwrap_or(lowest);
+            merge.lose(path, source, winner, false);
+        });
+    }
+
+    /// As an override, whole: nothing of what was said remains.
+    pub fn replace_whole(&mut self, tree: &mut Tree, value: &Value, source: Source) {
+        self.lose_tree(tree, &mut Vec::new(), source, false);
+        *tree = Tree::Piece(value.clone(), source);
+    }
+
+    /// As a default, unit by unit.
+    pub fn fill_units(&mut self, tree: &mut Tree, value: &Value, source: Source) {
+        self.each_unit(value, |merge, path, unit| merge.fill(tree, path, 0, unit, source));
+    }
+
+    /// As an override, unit by unit.
+    pub fn replace_units(&mut self, tree: &mut Tree, value: &Value, source: Source) {
+        self.each_unit(value, |merge, path, unit| merge.replace(tree, path, 0, unit, source));
+    }
+
+    pub fn fill_at(&mut self, tree: &mut Tree, path: &[Segment], value: &Value, source: Source) {
+        self.fill(tree, path, 0, value, source);
+    }
+
+    pub fn replace_at(&mut self, tree: &mut Tree, path: &[Segment], value: &Value, source: Source) {
+        self.replace(tree, path, 0, value, source);
+    }
+
+    /// As a default, scalar by scalar: RFC 7386 with `value` as the target and `tree` as the patch.
+    pub fn fill_patch(&mut self, tree: &mut Tree, value: &Value, source: Source) {
+        self.fill_fields(tree, value, source, &mut Vec::new());
+    }
+
+    /// As an override, scalar by scalar: RFC 7386 with `tree` as the target and `value` as the patch.
+    pub fn replace_patch(&mut self, tree: &mut Tree, value: &Value, source: Source) {
+        self.replace_fields(tree, value, source, &mut Vec::new());
+    }
+
+    fn fill_fields(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
+        let Some(fields) = tree.split() else { return };
+        for (key, child) in value.entries() {
+            path.push(Segment::Key(key.clone()));
+            match fields.binary_search_by(|(name, _)| name.cmp(key)) {
+                Err(at) => fields.insert(at, (key.clone(), Tree::Piece(child.clone(), source))),
+                Ok(at) => {
+                    let held = &mut fields[at].1;
+                    if held.is_map() && child.as_map().is_some() && !self.units.is_whole(path) {
+                        self.fill_fields(held, child, source, path);
+                    } else if let Some(winner) = held.first_source() {
+                        let removed = matches!(held, Tree::Piece(Value::Null, _));
+                        self.lose_value(child, path, source, winner, removed);
+                    } else {
+                        *held = Tree::Piece(child.clone(), source);
+                    }
+                }
+            }
+            path.pop();
+        }
+    }
+
+    fn replace_fields(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
+        let Some(fields) = tree.split() else { return };
+        for (key, child) in value.entries() {
+            path.push(Segment::Key(key.clone()));
+            match fields.binary_search_by(|(name, _)| name.cmp(key)) {
+                Err(at) => fields.insert(at, (key.clone(), Tree::Piece(child.clone(), source))),
+                Ok(at) => {
+                    let held = &mut fields[at].1;
+                    if held.is_map() && child.as_map().is_some() && !self.units.is_whole(path) {
+                        self.replace_fields(held, child, source, path);
+                    } else {
+                        self.lose_tree(held, path, source, child.is_null());
+                        *held = Tree::Piece(child.clone(), source);
+                    }
+                }
+            }
+            path.pop();
+        }
+    }
+
+    /// Puts `unit` at `path`, whose first `depth` steps lead to `tree`, unless something is there or in the way.
+    fn fill(&mut self, tree: &mut Tree, path: &[Segment], depth: usize, unit: &Value, source: Source) {
+        if depth < path.len()
+            && let Some(fields) = tree.split()
+            && let Segment::Key(key) = &path[depth]
+        {
+            match fields.binary_search_by(|(name, _)| name.cmp(key)) {
+                Ok(at) => self.fill(&mut fields[at].1, path, depth + 1, unit, source),
+                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit, source))),
+            }
+        } else if let Some(winner) = tree.first_source() {
+            self.lose(path, source, winner, matches!(tree, Tree::Piece(Value::Null, _)));
+        } else {
+            *tree = Tree::Piece(unit.clone(), source);
+        }
+    }
+
+    /// Puts `unit` at `path`, whose first `depth` steps lead to `tree`, whatever was there or in the way.
+    fn replace(&mut self, tree: &mut Tree, path: &[Segment], depth: usize, unit: &Value, source: Source) {
+        if depth < path.len()
+            && let Some(fields) = tree.split()
+            && let Segment::Key(key) = &path[depth]
+        {
+            match fields.binary_search_by(|(name, _)| name.cmp(key)) {
+                Ok(at) => self.replace(&mut fields[at].1, path, depth + 1, unit, source),
+                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit, source))),
+            }
+        } else {
+            self.lose_tree(tree, &mut path[..depth].to_vec(), source, unit.is_null());
+            *tree = nested(&path[depth..], unit, source);
+        }
+    }
+
+    fn each_unit(&mut self, value: &Value, mut found: impl FnMut(&mut Self, &[Segment], &Value)) {
+        let units = self.units;
+        let mut list = Vec::new();
+        units.each(value, &mut Vec::new(), &mut |path, unit| list.push((path.to_vec(), unit)));
+        for (path, unit) in list {
+            found(self, &path, unit);
+        }
+    }
+
+    fn lose_tree(&mut self, tree: &Tree, path: &mut Vec<Segment>, winner: Source, removed: bool) {
+        match tree {
+            Tree::Piece(value, loser) => self.lose_value(value, path, *loser, winner, removed),
+            Tree::Split(fields) => {
+                for (key, child) in fields {
+                    path.push(Segment::Key(key.clone()));
+                    self.lose_tree(child, path, winner, removed);
+                    path.pop();
+                }
+            }
+        }
+    }
+
+    /// Every unit of a value that `loser` set, as far as it set something.
+    pub fn lose_value(&mut self, value: &Value, path: &mut Vec<Segment>, loser: Source, winner: Source, removed: bool) {
+        let lost = &mut self.lost;
+        self.units.each(value, path, &mut |path, unit| {
+            if !(path.is_empty() && unit.entries().is_empty()) {
+                lost.push(Lost { path: path.to_vec(), loser, winner, removed });
+            }
+        });
+    }
+
+    fn lose(&mut self, path: &[Segment], loser: Source, winner: Source, removed: bool) {
+        self.lost.push(Lost { path: path.to_vec(), loser, winner, removed });
+    }
+}
+
+/// A tree with nothing but `unit` at `path`.
+fn nested(path: &[Segment], unit: &Value, source: Source) -> Tree {
+    match path {
+        [Segment::Key(key), rest @ ..] => Tree::Split(vec![(key.clone(), nested(rest, unit, source))]),
+        _ => Tree::Piece(unit.clone(), source),
+    }
+}

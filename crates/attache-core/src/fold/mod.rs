@@ -1,0 +1,233 @@
+//! The fold of a chain: what its policies say together, who said each part, and what lost to whom.
+
+mod inherit;
+mod merge;
+mod result;
+mod tree;
+mod units;
+
+use smol_str::SmolStr;
+
+use crate::attachment::Attachment;
+use crate::kinds::{DictatedBy, Inherit, PolicyKind, SameLevel, Strategy};
+use crate::policy::{Block, Policy, Which};
+use crate::topology::{Level, Owner};
+use crate::value::{Map, Path, Segment, Value};
+
+use merge::Merge;
+use tree::{Source, Tree};
+
+pub use result::{Applied, Effective, Loss, Origin, Outcome, Superseded, Warning};
+pub use units::Units;
+
+/// The policies on one node of a chain.
+#[derive(Debug)]
+pub struct Layer<'a> {
+    pub level: Level,
+    /// Layers of one owner can count as one level.
+    pub owner: Owner,
+    /// The first is the oldest, or whoever else comes first.
+    pub stack: Vec<&'a Attachment>,
+    /// Those that were not accepted because of one in the stack.
+    pub rejected: Vec<(&'a Attachment, &'a Attachment)>,
+    /// What the route above which it stands says about inheriting.
+    pub inherit: Option<Inheritance>,
+}
+
+/// How what is above meets what is below, and in which fields it is the other way round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inheritance {
+    pub inherit: Inherit,
+    pub except: Vec<SmolStr>,
+}
+
+/// One block on its way into the result.
+#[derive(Clone, Copy, Debug)]
+struct Step<'a> {
+    attachment: &'a Attachment,
+    which: Which,
+    /// The lowest layer is 0.
+    layer: usize,
+}
+
+/// Folds the layers of a chain, lowest first, over what the object itself says, if it says anything.
+pub fn fold(
+    kind: &PolicyKind,
+    units: &Units,
+    policies: &[Policy],
+    layers: &[Layer<'_>],
+    own: Option<&Value>,
+) -> Effective {
+    let mut fold = Fold {
+        kind,
+        policies,
+        merge: Merge { units, lost: Vec::new() },
+        tree: Tree::default(),
+        steps: Vec::new(),
+        removed: Vec::new(),
+        inactive: Vec::new(),
+        conflicted: Vec::new(),
+        warnings: Vec::new(),
+    };
+    if let Some(own) = own {
+        fold.tree = Tree::Piece(own.clone(), result::OWN);
+    }
+    for (i, layer) in layers.iter().enumerate() {
+        for &(loser, winner) in &layer.rejected {
+            fold.conflict(i, loser, winner);
+        }
+    }
+    if kind.accumulates() {
+        return fold.accumulate(layers);
+    }
+    match &kind.dictated_by {
+        DictatedBy::Higher => fold.each_layer(layers),
+        DictatedBy::Lower { .. } => fold.nearest(layers),
+        DictatedBy::Annotation(_) => fold.inherited(layers),
+    }
+    fold.finish()
+}
+
+struct Fold<'a> {
+    kind: &'a PolicyKind,
+    policies: &'a [Policy],
+    merge: Merge<'a>,
+    tree: Tree,
+    steps: Vec<Step<'a>>,
+    /// What lower policies do not want from above, and who.
+    removed: Vec<(&'a str, Source)>,
+    /// Blocks whose condition did not hold.
+    inactive: Vec<(Source, &'a Value)>,
+    conflicted: Vec<(Source, Source, &'a Value)>,
+    warnings: Vec<Warning>,
+}
+
+impl<'a> Fold<'a> {
+    fn each_layer(&mut self, layers: &[Layer<'a>]) {
+        for (i, layer) in layers.iter().enumerate() {
+            match self.kind.same_level {
+                SameLevel::OldestIsHigher => {
+                    for &attachment in layer.stack.iter().rev() {
+                        self.blocks(i, attachment, |_| true);
+                    }
+                }
+                // The older wins as a default if it comes first, as an override if it comes last.
+                SameLevel::OldestWins | SameLevel::RejectNewer => {
+                    for &attachment in &layer.stack {
+                        self.blocks(i, attachment, |which| which != Which::Overrides);
+                    }
+                    for &attachment in layer.stack.iter().rev() {
+                        self.blocks(i, attachment, |which| which == Which::Overrides);
+                    }
+                }
+            }
+        }
+    }
+
+    fn blocks(&mut self, at: usize, attachment: &'a Attachment, wanted: impl Fn(Which) -> bool) {
+        let policy = self.policy(attachment);
+        let mut last = None;
+        for block in policy.blocks.iter().filter(|block| wanted(block.which)) {
+            let source = self.step(at, attachment, block.which);
+            last = Some(source);
+            if self.holds(block, source) {
+                self.block(block, source);
+            }
+        }
+        if let Some(source) = last.or_else(|| self.only_removes(at, attachment, policy)) {
+            let removes = policy.removes.iter().map(|name| (name.as_str(), source));
+            self.removed.extend(removes);
+        }
+    }
+
+    /// A policy may have no rules of its own and still remove some.
+    fn only_removes(&mut self, at: usize, attachment: &'a Attachment, policy: &Policy) -> Option<Source> {
+        (policy.blocks.is_empty() && !policy.removes.is_empty()).then(|| self.step(at, attachment, Which::Bare))
+    }
+
+    fn block(&mut self, block: &'a Block, source: Source) {
+        let (merge, tree) = (&mut self.merge, &mut self.tree);
+        if block.which == Which::Overrides {
+            match block.strategy {
+                Strategy::Merge | Strategy::Shallow => merge.replace_units(tree, &block.spec, source),
+                Strategy::Patch | Strategy::Deep | Strategy::Strategic => {
+                    merge.replace_patch(tree, &block.spec, source)
+                }
+                _ => merge.replace_whole(tree, &block.spec, source),
+            }
+            return;
+        }
+        let spec = if self.removed.is_empty() { block.spec.clone() } else { self.without_removed(&block.spec, source) };
+        let (merge, tree) = (&mut self.merge, &mut self.tree);
+        match block.strategy {
+            Strategy::Merge | Strategy::Shallow => merge.fill_units(tree, &spec, source),
+            Strategy::Patch | Strategy::Deep | Strategy::Strategic => merge.fill_patch(tree, &spec, source),
+            _ => merge.fill_whole(tree, &spec, source),
+        }
+    }
+
+    /// Whether the condition of a block, if it has one, holds for what there is so far.
+    fn holds(&mut self, block: &'a Block, source: Source) -> bool {
+        let Some(condition) = &block.when else { return true };
+        let holds = match condition.holds(&self.tree.value()) {
+            Ok(holds) => holds,
+            Err(error) => {
+                let Step { attachment, which, .. } = self.steps[source.0 as usize];
+                self.warnings.push(Warning { policy: attachment.policy, which, message: error.to_string() });
+                false
+            }
+        };
+        if !holds {
+            self.inactive.push((source, &block.spec));
+        }
+        holds
+    }
+
+    /// What is left of a default when lower policies have removed some of its rules.
+    fn without_removed(&mut self, spec: &Value, source: Source) -> Value {
+        let mut left = spec.clone();
+        for &(name, remover) in &self.removed.clone() {
+            left = self.remove(&left, name, &mut Vec::new(), source, remover);
+        }
+        left
+    }
+
+    fn remove(&mut self, value: &Value, name: &str, path: &mut Vec<Segment>, source: Source, remover: Source) -> Value {
+        let mut kept = Vec::new();
+        for (key, child) in value.entries() {
+            path.push(Segment::Key(key.clone()));
+            let here = Path::new(path.clone());
+            let is_rule = self.merge.units.is_unit(path, child);
+            if here.to_string() == name || (is_rule && key == name) {
+                self.merge.lose_value(child, path, source, remover, true);
+            } else if child.as_map().is_some() && !is_rule {
+                let inner = self.remove(child, name, path, source, remover);
+                // A map that had nothing else goes with its last rule.
+                if !inner.entries().is_empty() || child.entries().is_empty() {
+                    kept.push((key.clone(), inner));
+                }
+            } else {
+                kept.push((key.clone(), child.clone()));
+            }
+            path.pop();
+        }
+        Value::Map(Map::from_entries(kept))
+    }
+
+    fn policy(&self, attachment: &Attachment) -> &'a Policy {
+        &self.policies[attachment.policy.0 as usize]
+    }
+
+    fn conflict(&mut self, at: usize, loser: &'a Attachment, winner: &'a Attachment) {
+        let winner = self.step(at, winner, Which::Bare);
+        for block in &self.policy(loser).blocks {
+            let loser = self.step(at, loser, block.which);
+            self.conflicted.push((loser, winner, &block.spec));
+        }
+    }
+
+    fn step(&mut self, layer: usize, attachment: &'a Attachment, which: Which) -> Source {
+        self.steps.push(Step { attachment, which, layer });
+        Source(self.steps.len() as u32 - 1)
+    }
+}

@@ -1,0 +1,63 @@
+//! The layers of a chain, as the fold takes them.
+
+use super::{Model, World};
+use crate::attachment::Attachment;
+use crate::chain::{ChainId, Link};
+use crate::fold::{Effective, Inheritance, Layer, fold};
+use crate::kinds::{DictatedBy, RouteAnnotation};
+use crate::object::Object;
+use crate::topology::{Level, NodeId};
+use crate::value::Value;
+
+impl Model {
+    pub(super) fn fold(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> Effective {
+        fold(&self.kind, &self.units, world.policies, &self.layers(world, chain), own)
+    }
+
+    /// The policies of a chain, lowest first.
+    pub fn layers(&self, world: World<'_>, chain: ChainId) -> Vec<Layer<'_>> {
+        let from = self.chains.from(chain);
+        let nodes = self.chains.links(chain).filter_map(|link| match link {
+            Link::Node(node) => Some(node),
+            Link::From(_) => None,
+        });
+        nodes.map(|node| self.layer(world, node, from)).collect()
+    }
+
+    fn layer(&self, world: World<'_>, node: NodeId, from: Option<NodeId>) -> Layer<'_> {
+        let it = world.topology.node(node);
+        let mut layer = Layer {
+            level: it.level,
+            owner: it.owner,
+            stack: Vec::new(),
+            rejected: Vec::new(),
+            inherit: self.inheritance(world, node),
+        };
+        if let Some(stack) = self.stacks.get(&node) {
+            let meant = |attachment: &Attachment| attachment.from.is_none() || attachment.from == from;
+            layer.stack.extend(stack.accepted.iter().filter(|it| meant(it)));
+            layer.rejected.extend(stack.rejected.iter().filter(|(it, _)| meant(it)).map(|(a, b)| (a, b)));
+        }
+        layer
+    }
+
+    /// What the route of a node says of how its policies meet those below.
+    fn inheritance(&self, world: World<'_>, node: NodeId) -> Option<Inheritance> {
+        let DictatedBy::Annotation(annotation) = &self.kind.dictated_by else { return None };
+        let it = world.topology.node(node);
+        if !matches!(it.level, Level::Route | Level::RouteRule) {
+            return None;
+        }
+        Some(read(annotation, world.objects.get(it.owner.object()?)))
+    }
+}
+
+fn read(annotation: &RouteAnnotation, route: &Object) -> Inheritance {
+    let text = annotation.names.iter().find_map(|name| route.annotation(name)).map(str::trim);
+    let chosen = text.and_then(|text| annotation.values.iter().find(|(value, _)| value == text));
+    let except = match text.filter(|_| annotation.lists_fields) {
+        Some(fields) => fields.split(',').map(|field| field.trim().into()).collect(),
+        None => Vec::new(),
+    };
+    Inheritance { inherit: chosen.map_or(annotation.default, |(_, inherit)| *inherit), except }
+}

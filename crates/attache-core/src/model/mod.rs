@@ -1,0 +1,121 @@
+//! One kind of policy over the whole topology: which chains reach each node, and what each chain comes to.
+
+mod layers;
+mod scopes;
+mod spread;
+
+use std::sync::{Arc, OnceLock};
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Link, SetId, is_effective_target};
+use crate::fold::{Effective, Units};
+use crate::kinds::{KindId, PolicyKind};
+use crate::object::Objects;
+use crate::order::{Stack, Stacks};
+use crate::policy::Policy;
+use crate::topology::{NodeId, Topology};
+use crate::value::Value;
+
+pub use scopes::Scope;
+
+/// What everything about one kind is worked out from.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'w> {
+    pub objects: &'w Objects,
+    pub topology: &'w Topology,
+    pub policies: &'w [Policy],
+}
+
+#[derive(Debug)]
+pub struct Model {
+    pub id: KindId,
+    pub kind: PolicyKind,
+    units: Units,
+    hierarchy: Arc<Hierarchy>,
+    stacks: Stacks,
+    chains: Chains,
+    sets: ChainSets,
+    /// The set of chains that reach each node; nothing for nodes outside the hierarchy.
+    at: Vec<Option<SetId>>,
+    folded: Vec<OnceLock<Arc<Effective>>>,
+}
+
+impl Model {
+    pub fn new(world: World<'_>, id: KindId, kind: &PolicyKind, hierarchy: Arc<Hierarchy>, stacks: Stacks) -> Model {
+        let mut model = Model {
+            id,
+            kind: kind.clone(),
+            units: Units::of(kind),
+            hierarchy,
+            stacks,
+            chains: Chains::default(),
+            sets: ChainSets::default(),
+            at: vec![None; world.topology.nodes().len()],
+            folded: Vec::new(),
+        };
+        model.spread(world);
+        model.folded = (0..model.chains.count()).map(|_| OnceLock::new()).collect();
+        model
+    }
+
+    /// The chains that reach a node, each with the number of scopes in which it does.
+    pub fn chains_at(&self, node: NodeId) -> &[(ChainId, u64)] {
+        self.at[node.0 as usize].map_or(&[], |set| self.sets.get(set))
+    }
+
+    /// What a chain comes to. Worked out once.
+    pub fn effective(&self, world: World<'_>, chain: ChainId) -> &Arc<Effective> {
+        self.folded[chain.0 as usize].get_or_init(|| Arc::new(self.fold(world, chain, None)))
+    }
+
+    /// Works out every chain that reaches an effective target.
+    pub fn fold_all(&self, world: World<'_>) {
+        let wanted = self.scope_counts(world);
+        let wanted: Vec<ChainId> = wanted.into_iter().map(|(chain, _)| chain).collect();
+        wanted.into_par_iter().for_each(|chain| {
+            self.effective(world, chain);
+        });
+    }
+
+    /// The chains that reach effective targets, in order, each with the number of scopes in which it does.
+    pub fn scope_counts(&self, world: World<'_>) -> Vec<(ChainId, u64)> {
+        let mut counts = vec![0u64; self.folded.len()];
+        for node in self.effective_targets(world) {
+            for &(chain, scopes) in self.chains_at(node) {
+                let count = &mut counts[chain.0 as usize];
+                *count = count.saturating_add(scopes);
+            }
+        }
+        let chains = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+        chains.map(|(i, count)| (ChainId(i as u32), count)).collect()
+    }
+
+    /// What a chain comes to over a value that the object itself has.
+    pub fn over(&self, world: World<'_>, chain: ChainId, own: &Value) -> Effective {
+        self.fold(world, chain, Some(own))
+    }
+
+    /// The nodes that effective policies of this kind are for, in the order of the topology.
+    pub fn effective_targets<'m>(&'m self, world: World<'m>) -> impl Iterator<Item = NodeId> + 'm {
+        world.topology.nodes().map(|(node, _)| node).filter(move |&node| self.is_effective_target(world, node))
+    }
+
+    pub fn is_effective_target(&self, world: World<'_>, node: NodeId) -> bool {
+        self.hierarchy.has(node)
+            && world.topology.live(node)
+            && is_effective_target(&self.kind, world.objects, world.topology, node)
+    }
+
+    pub fn stack(&self, node: NodeId) -> Option<&Stack> {
+        self.stacks.get(&node)
+    }
+
+    pub fn stacks(&self) -> &Stacks {
+        &self.stacks
+    }
+
+    pub fn links(&self, chain: ChainId) -> impl Iterator<Item = Link> + '_ {
+        self.chains.links(chain)
+    }
+}

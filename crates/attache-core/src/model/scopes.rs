@@ -1,0 +1,104 @@
+//! Scopes: the paths from the roots to a node. They are listed only when somebody looks.
+
+use super::spread::{Known, stack_node};
+use super::{Model, World};
+use crate::chain::{ChainId, Link};
+use crate::policy::PolicyId;
+use crate::topology::{Level, NodeId};
+
+/// A path from a root to a node, with what meets on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    pub nodes: Vec<NodeId>,
+    /// Only requests from this Namespace are meant.
+    pub from: Option<NodeId>,
+    pub chain: ChainId,
+}
+
+impl Model {
+    /// Every scope that ends at `node`.
+    pub fn scopes(&self, world: World<'_>, node: NodeId, found: &mut impl FnMut(Scope)) {
+        if self.hierarchy.has(node) {
+            self.climb(world, &mut vec![node], found);
+        } else if world.topology.node(node).level == Level::Namespace && self.hierarchy.has_namespaces() {
+            let chain = self.chains.find(ChainId::EMPTY, Link::Node(node)).unwrap_or(ChainId::EMPTY);
+            found(Scope { nodes: vec![node], from: None, chain });
+        }
+    }
+
+    /// Prolongs a path, given from its end, up to the roots.
+    fn climb(&self, world: World<'_>, path: &mut Vec<NodeId>, found: &mut impl FnMut(Scope)) {
+        let Some(&top) = path.last() else { return };
+        let parents = self.hierarchy.parents(top);
+        if parents.is_empty() {
+            self.descend(world, path, path.len(), &mut Vec::new(), ChainId::EMPTY, found);
+        }
+        for &parent in parents {
+            path.push(parent);
+            self.climb(world, path, found);
+            path.pop();
+        }
+    }
+
+    /// Follows a path down, from the node before `left`, with the chain so far.
+    fn descend(
+        &self,
+        world: World<'_>,
+        path: &[NodeId],
+        left: usize,
+        nodes: &mut Vec<NodeId>,
+        chain: ChainId,
+        found: &mut impl FnMut(Scope),
+    ) {
+        if left == 0 {
+            found(Scope { nodes: nodes.clone(), from: self.chains.from(chain), chain });
+            return;
+        }
+        let node = path[left - 1];
+        let before = nodes.len();
+        for above in self.above(world, node) {
+            if !nodes.contains(&above) {
+                nodes.push(above);
+            }
+        }
+        nodes.push(node);
+        let mut next = Vec::new();
+        self.step(world, &mut Known(&self.chains), path.get(left).copied(), node, chain, &mut next);
+        for chain in next {
+            self.descend(world, path, left - 1, nodes, chain, found);
+        }
+        nodes.truncate(before);
+    }
+
+    /// The parents of a node with the chains that go on as `chain` at it.
+    pub(crate) fn before(&self, world: World<'_>, node: NodeId, chain: ChainId) -> Vec<(NodeId, ChainId)> {
+        let mut found = Vec::new();
+        let mut next = Vec::new();
+        for &parent in self.hierarchy.parents(node) {
+            for &(before, _) in self.chains_at(parent) {
+                next.clear();
+                self.step(world, &mut Known(&self.chains), Some(parent), node, before, &mut next);
+                if next.contains(&chain) {
+                    found.push((parent, before));
+                }
+            }
+        }
+        found
+    }
+
+    /// What stands right above a node without being its parent, with the policies of `chain` at it or above it.
+    pub(crate) fn above_on(&self, world: World<'_>, node: NodeId, chain: ChainId) -> Vec<(NodeId, Vec<PolicyId>)> {
+        let mut below = vec![stack_node(world, node)];
+        let above: Vec<NodeId> = self.above(world, node).collect();
+        let mut found = Vec::new();
+        for &it in above.iter().rev() {
+            let nodes = self.chains.links(chain).filter_map(|link| match link {
+                Link::Node(met) if !below.contains(&met) => self.stacks.get(&met),
+                _ => None,
+            });
+            found.push((it, nodes.flat_map(|stack| stack.accepted.iter().map(|it| it.policy)).collect()));
+            below.push(it);
+        }
+        found
+    }
+}

@@ -1,0 +1,160 @@
+//! How chains spread from the roots down.
+
+use std::sync::Arc;
+
+use super::{Model, World};
+use crate::chain::{ChainId, Chains, Link, SetId};
+use crate::topology::{Level, NodeId};
+
+/// Where chains are looked up and, while they spread, made.
+pub(super) trait Linking {
+    fn chains(&self) -> &Chains;
+    fn link(&mut self, chain: ChainId, link: Link) -> ChainId;
+}
+
+impl Linking for Chains {
+    fn chains(&self) -> &Chains {
+        self
+    }
+
+    fn link(&mut self, chain: ChainId, link: Link) -> ChainId {
+        self.push(chain, link)
+    }
+}
+
+/// Chains that have all been made.
+pub(super) struct Known<'c>(pub &'c Chains);
+
+impl Linking for Known<'_> {
+    fn chains(&self) -> &Chains {
+        self.0
+    }
+
+    fn link(&mut self, chain: ChainId, link: Link) -> ChainId {
+        self.0.find(chain, link).unwrap_or(chain)
+    }
+}
+
+impl Model {
+    /// Finds the chains that reach each node, parents before children.
+    pub(super) fn spread(&mut self, world: World<'_>) {
+        let hierarchy = Arc::clone(&self.hierarchy);
+        let mut chains = std::mem::take(&mut self.chains);
+        let (mut arriving, mut next) = (Vec::new(), Vec::new());
+        for &node in world.topology.order() {
+            if !hierarchy.has(node) {
+                continue;
+            }
+            let parents = hierarchy.parents(node);
+            let set = match parents {
+                [] if !self.adds(world, node) => SetId::ROOT,
+                [parent] if !self.adds(world, node) && !is_consumer(world, *parent, node) => self.set_at(*parent),
+                _ => {
+                    arriving.clear();
+                    let mut arrive = |parent: Option<NodeId>, set: SetId| {
+                        for &(chain, scopes) in self.sets.get(set) {
+                            next.clear();
+                            self.step(world, &mut chains, parent, node, chain, &mut next);
+                            arriving.extend(next.iter().map(|chain| (*chain, scopes)));
+                        }
+                    };
+                    if parents.is_empty() {
+                        arrive(None, SetId::ROOT);
+                    }
+                    parents.iter().for_each(|parent| arrive(Some(*parent), self.set_at(*parent)));
+                    self.sets.intern(&mut arriving)
+                }
+            };
+            self.at[node.0 as usize] = Some(set);
+        }
+        self.chains = chains;
+    }
+
+    fn set_at(&self, node: NodeId) -> SetId {
+        self.at[node.0 as usize].unwrap_or(SetId::ROOT)
+    }
+
+    /// Whether a chain can become longer at a node.
+    fn adds(&self, world: World<'_>, node: NodeId) -> bool {
+        !self.stacks.is_empty()
+            && (self.stacks.contains_key(&stack_node(world, node))
+                || self.above(world, node).any(|above| self.stacks.contains_key(&above)))
+    }
+
+    /// What stands right above a node on every path, without being one of its parents: its Namespace, its Service.
+    pub(super) fn above(&self, world: World<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+        let topology = world.topology;
+        let namespace = if self.hierarchy.has_namespaces() { topology.namespace(node) } else { None };
+        let is_port = topology.node(node).level == Level::BackendPort;
+        let service = is_port.then(|| topology.whole(node)).filter(|&service| self.hierarchy.has(service));
+        namespace.into_iter().chain(service)
+    }
+
+    /// The chains with which one that comes from `parent` goes on at `node`.
+    pub(super) fn step(
+        &self,
+        world: World<'_>,
+        chains: &mut impl Linking,
+        parent: Option<NodeId>,
+        node: NodeId,
+        chain: ChainId,
+        out: &mut Vec<ChainId>,
+    ) {
+        let mut chain = chain;
+        if parent.is_some_and(|parent| is_consumer(world, parent, node)) {
+            // A consumer's route is only for clients in its own namespace.
+            let Some(namespace) = world.topology.namespace(node) else { return };
+            match chains.chains().from(chain) {
+                None => chain = chains.link(chain, Link::From(namespace)),
+                Some(from) if from == namespace => {}
+                Some(_) => return,
+            }
+        }
+        let mut going = vec![chain];
+        for above in self.above(world, node).chain([stack_node(world, node)]) {
+            self.pass(chains, above, &mut going);
+        }
+        out.extend(going);
+    }
+
+    /// Takes chains past one node: with its policies, and apart for each namespace that has some of its own there.
+    fn pass(&self, chains: &mut impl Linking, node: NodeId, going: &mut Vec<ChainId>) {
+        let Some(stack) = self.stacks.get(&node) else { return };
+        for at in 0..going.len() {
+            let chain = going[at];
+            if chains.chains().contains(chain, node) {
+                continue;
+            }
+            for &namespace in &stack.consumers {
+                if !self.is_apart(chains.chains(), chain, namespace) {
+                    let apart = chains.link(chain, Link::From(namespace));
+                    going.push(chains.link(apart, Link::Node(node)));
+                }
+            }
+            going[at] = chains.link(chain, Link::Node(node));
+        }
+    }
+
+    /// Whether requests from `namespace` have a chain apart from this one already.
+    fn is_apart(&self, chains: &Chains, chain: ChainId, namespace: NodeId) -> bool {
+        chains.links(chain).any(|link| match link {
+            Link::Node(met) => self.stacks.get(&met).is_some_and(|stack| stack.consumers.contains(&namespace)),
+            Link::From(_) => true,
+        })
+    }
+}
+
+/// Where the policies of a node are found: those on a Service hold for its frontend too.
+pub(super) fn stack_node(world: World<'_>, node: NodeId) -> NodeId {
+    match world.topology.node(node).level {
+        Level::Frontend => world.topology.whole(node),
+        _ => node,
+    }
+}
+
+/// Whether a route attaches to a Service of another namespace.
+fn is_consumer(world: World<'_>, parent: NodeId, node: NodeId) -> bool {
+    world.topology.node(parent).level == Level::Frontend
+        && world.topology.node(node).level == Level::Route
+        && world.topology.namespace(parent) != world.topology.namespace(node)
+}

@@ -1,0 +1,108 @@
+//! Who comes first of several policies on one node, and who is not accepted because of another.
+
+use std::cmp::Ordering;
+
+use hashbrown::HashMap;
+
+use crate::attachment::Attachment;
+use crate::fold::Units;
+use crate::kinds::{Conflicts, Fit, Pattern, PolicyKind, SameLevel};
+use crate::object::Objects;
+use crate::policy::Policy;
+use crate::topology::NodeId;
+use crate::value::{Segment, Value};
+
+/// The policies of one kind on one node.
+#[derive(Clone, Debug, Default)]
+pub struct Stack {
+    /// The first is the oldest, or whoever else comes first.
+    pub accepted: Vec<Attachment>,
+    /// Each with the one that it conflicts with.
+    pub rejected: Vec<(Attachment, Attachment)>,
+    /// The Namespaces that have policies here for their own requests only.
+    pub consumers: Vec<NodeId>,
+}
+
+pub type Stacks = HashMap<NodeId, Stack>;
+
+/// Sorts the attachments of one kind into stacks.
+pub fn stacks(
+    objects: &Objects,
+    kind: &PolicyKind,
+    policies: &[Policy],
+    attached: impl Iterator<Item = Attachment>,
+) -> Stacks {
+    let mut stacks: Stacks = HashMap::new();
+    for attachment in attached {
+        stacks.entry(attachment.node).or_default().accepted.push(attachment);
+    }
+    for stack in stacks.values_mut() {
+        stack.consumers = stack.accepted.iter().filter_map(|attachment| attachment.from).collect();
+        stack.consumers.sort_unstable();
+        stack.consumers.dedup();
+        if stack.accepted.len() > 1 {
+            stack.accepted.sort_by(|a, b| compare(objects, policies, a, b));
+            stack.accepted.dedup();
+            if kind.same_level == SameLevel::RejectNewer {
+                reject(stack, kind, policies);
+            }
+        }
+    }
+    stacks
+}
+
+/// By the way it came here, then priority, then age, then name.
+fn compare(objects: &Objects, policies: &[Policy], a: &Attachment, b: &Attachment) -> Ordering {
+    let (left, right) = (&policies[a.policy.0 as usize], &policies[b.policy.0 as usize]);
+    let name = |policy: &Policy| {
+        let id = &objects.get(policy.object).id;
+        (id.namespace.clone(), id.name.clone())
+    };
+    a.via
+        .cmp(&b.via)
+        .then_with(|| left.rank.priority.cmp(&right.rank.priority))
+        .then_with(|| left.rank.by_age(&right.rank))
+        .then_with(|| name(left).cmp(&name(right)))
+}
+
+fn reject(stack: &mut Stack, kind: &PolicyKind, policies: &[Policy]) {
+    let mut kept: Vec<Attachment> = Vec::new();
+    for attachment in std::mem::take(&mut stack.accepted) {
+        let rival = kept.iter().find(|older| {
+            older.policy != attachment.policy
+                && older.from == attachment.from
+                && clash(kind, policies, older, &attachment)
+        });
+        match rival {
+            Some(older) => stack.rejected.push((attachment, older.clone())),
+            None => kept.push(attachment),
+        }
+    }
+    stack.accepted = kept;
+}
+
+fn clash(kind: &PolicyKind, policies: &[Policy], a: &Attachment, b: &Attachment) -> bool {
+    let fields = match &kind.conflicts {
+        Conflicts::Always => return true,
+        Conflicts::Never => return false,
+        Conflicts::SameField(fields) => fields,
+    };
+    let set = |attachment: &Attachment| {
+        let blocks = &policies[attachment.policy.0 as usize].blocks;
+        blocks.iter().flat_map(|block| leaves(&block.spec, fields)).collect::<Vec<_>>()
+    };
+    let (mine, theirs) = (set(a), set(b));
+    mine.iter().any(|path| theirs.contains(path))
+}
+
+/// The paths of all leaves, or of the named fields that are there.
+fn leaves(spec: &Value, fields: &[Pattern]) -> Vec<Vec<Segment>> {
+    let mut found = Vec::new();
+    let units = if fields.is_empty() { Units::leaves() } else { Units::only(fields) };
+    units.each(spec, &mut Vec::new(), &mut |path, _| {
+        if fields.is_empty() || fields.iter().any(|pattern| pattern.fit(path.iter()) == Fit::Exact) {
+            found.push(path.to_vec());
+        }
+    });
+    found
+}

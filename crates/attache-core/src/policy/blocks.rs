@@ -1,0 +1,131 @@
+//! The blocks of a policy: its defaults, its bare rules and its overrides.
+
+use smol_str::{SmolStr, ToSmolStr};
+
+use super::{Block, Which};
+use crate::cel::Condition;
+use crate::kinds::{Fields, PolicyKind, Strategy};
+use crate::object::Object;
+use crate::value::{Map, Path, Segment, Value};
+
+/// The blocks, lowest first, and what the policy removes.
+pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> (Vec<Block>, Vec<SmolStr>) {
+    let fields = &kind.fields;
+    let path = Path::new(fields.settings.iter().cloned().map(Segment::Key).collect());
+    let empty = Map::default();
+    let settings = match at(&object.body, &fields.settings) {
+        Some(Value::Map(map)) => map,
+        None | Some(Value::Null) => &empty,
+        Some(other) => {
+            complain(path.clone(), format!("`{path}` must be an object, not {}", other.type_name()));
+            &empty
+        }
+    };
+    let mut reading = Reading { kind, complain, removes: Vec::new() };
+    let mut blocks = Vec::new();
+    if kind.has_blocks() {
+        blocks.extend(reading.named(settings, &path, &fields.defaults, Which::Defaults));
+        blocks.extend(reading.bare(settings, &path));
+        blocks.extend(reading.named(settings, &path, &fields.overrides, Which::Overrides));
+    } else {
+        let spec = settings.without(|key| is_target(fields, key) || fields.ignored.iter().any(|name| name == key));
+        if !spec.is_empty() {
+            let strategy = kind.default_strategy();
+            blocks.push(Block { which: Which::Bare, strategy, when: None, spec: Value::Map(spec) });
+        }
+    }
+    (blocks, reading.removes)
+}
+
+struct Reading<'a, C> {
+    kind: &'a PolicyKind,
+    complain: &'a mut C,
+    removes: Vec<SmolStr>,
+}
+
+impl<C: FnMut(Path, String)> Reading<'_, C> {
+    fn named(&mut self, settings: &Map, path: &Path, names: &[SmolStr], which: Which) -> Option<Block> {
+        let (name, value) = names.iter().find_map(|name| Some((name, settings.get(name)?)))?;
+        let path = path.key(name.clone());
+        match value {
+            Value::Map(map) => Some(self.block(map, &path, which, |_| false)),
+            Value::Null => None,
+            other => {
+                (self.complain)(path, format!("`{name}` must be an object, not {}", other.type_name()));
+                None
+            }
+        }
+    }
+
+    /// Bare rules are all other fields, as an atomic default.
+    fn bare(&mut self, settings: &Map, path: &Path) -> Option<Block> {
+        let fields = &self.kind.fields;
+        let other = |key: &str| {
+            is_target(fields, key)
+                || fields.ignored.iter().chain(&fields.defaults).chain(&fields.overrides).any(|name| name == key)
+        };
+        let mut block = self.block(settings, path, Which::Bare, other);
+        block.strategy = if self.kind.strategies == [Strategy::None] { Strategy::None } else { Strategy::Atomic };
+        let has_rules = block.spec.as_map().is_some_and(|map| !map.is_empty());
+        has_rules.then_some(block)
+    }
+
+    fn block(&mut self, map: &Map, path: &Path, which: Which, other: impl Fn(&str) -> bool) -> Block {
+        let fields = &self.kind.fields;
+        let strategy = match map.get(&fields.strategy).filter(|_| which != Which::Bare) {
+            Some(value) => self.strategy(value, path.key(fields.strategy.clone())),
+            None => self.kind.default_strategy(),
+        };
+        // A list under this name is a rule like any other: only an expression is a condition.
+        let when = match map.get(&fields.when) {
+            Some(Value::Str(text)) => self.condition(text, path.key(fields.when.clone())),
+            _ => None,
+        };
+        for value in fields.remove.iter().filter_map(|name| map.get(name)) {
+            self.removes.extend(value.items().iter().filter_map(Value::as_str).map(|name| name.to_smolstr()));
+        }
+        let is_condition = matches!(map.get(&fields.when), Some(Value::Str(_)));
+        let spec = map.without(|key| {
+            other(key)
+                || key == fields.strategy
+                || (key == fields.when && is_condition)
+                || fields.remove.iter().any(|name| name == key)
+        });
+        Block { which, strategy, when, spec: Value::Map(spec) }
+    }
+
+    fn strategy(&mut self, value: &Value, path: Path) -> Strategy {
+        let named = value.as_str().and_then(Strategy::parse);
+        match named.filter(|strategy| self.kind.strategies.contains(strategy)) {
+            Some(strategy) => strategy,
+            None => {
+                let given = value.as_str().unwrap_or(value.type_name());
+                let known: Vec<&str> = self.kind.strategies.iter().map(|strategy| strategy.name()).collect();
+                let kind = &self.kind.kind;
+                (self.complain)(path, format!("{kind} has no strategy `{given}`, only {}", known.join(", ")));
+                self.kind.default_strategy()
+            }
+        }
+    }
+
+    fn condition(&mut self, text: &str, path: Path) -> Option<Condition> {
+        match Condition::compile(text) {
+            Ok(condition) => Some(condition),
+            Err(error) => {
+                (self.complain)(path, error.to_string());
+                None
+            }
+        }
+    }
+}
+
+pub fn at<'v>(value: &'v Value, keys: &[SmolStr]) -> Option<&'v Value> {
+    keys.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// Whether a field of the settings holds targets.
+fn is_target(fields: &Fields, key: &str) -> bool {
+    fields.target_refs.iter().chain(&fields.target_selectors).any(|path| {
+        path.strip_prefix(fields.settings.as_slice()).is_some_and(|rest| rest.first().is_some_and(|k| k == key))
+    })
+}

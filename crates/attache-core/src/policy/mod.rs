@@ -1,0 +1,142 @@
+//! Policies: objects whose kind is a policy kind, read into targets and blocks.
+
+mod blocks;
+mod targets;
+
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+use smol_str::SmolStr;
+
+use crate::cel::Condition;
+use crate::kinds::{DictatedBy, KindId, NumberAt, PolicyKind, Registry, Strategy};
+use crate::object::{Object, ObjectId, Objects};
+use crate::value::{Path, Segment, Value};
+
+pub use targets::{From, Target, TargetSelector, Wanted};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicyId(pub u32);
+
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub object: ObjectId,
+    pub kind: KindId,
+    pub targets: Vec<Target>,
+    pub blocks: Vec<Block>,
+    /// Rules of policies above that this one does not want: names or dotted paths.
+    pub removes: Vec<SmolStr>,
+    /// How it wants to merge with what is above it, for kinds where the lower policy says so.
+    pub joins: Option<Strategy>,
+    pub rank: Rank,
+    /// Why it cannot be used at all.
+    pub invalid: Option<Invalid>,
+}
+
+/// What is wrong with a policy, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    pub path: Path,
+    pub message: String,
+}
+
+/// One group of rules of a policy.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub which: Which,
+    pub strategy: Strategy,
+    pub when: Option<Condition>,
+    pub spec: Value,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Which {
+    Defaults,
+    Bare,
+    Overrides,
+}
+
+impl Which {
+    pub fn name(self) -> &'static str {
+        match self {
+            Which::Defaults => "defaults",
+            Which::Bare => "bare",
+            Which::Overrides => "overrides",
+        }
+    }
+}
+
+/// What decides between two policies at one level: the least is first. Names break ties, so it is never equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// Negated where the highest number is first.
+    pub priority: i64,
+    pub created: Option<Timestamp>,
+}
+
+impl Rank {
+    /// By age alone. What has no timestamp has not been created yet.
+    pub fn by_age(&self, other: &Rank) -> Ordering {
+        (self.created.is_none(), self.created).cmp(&(other.created.is_none(), other.created))
+    }
+}
+
+/// Every policy among the objects, in the order of the objects.
+pub fn read_all(objects: &Objects, kinds: &Registry) -> Vec<Policy> {
+    kinds
+        .iter()
+        .flat_map(|(id, kind)| {
+            objects.each(&kind.group, &kind.kind).map(move |(object, it)| read(object, it, id, kind))
+        })
+        .collect()
+}
+
+fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Policy {
+    let mut invalid = None;
+    let mut complain = |path: Path, message: String| {
+        invalid.get_or_insert(Invalid { path, message });
+    };
+    let targets = targets::read(object, kind, &mut complain);
+    let (blocks, removes) = blocks::read(object, kind, &mut complain);
+    let joins = joins(object, kind, &mut complain);
+    let priority = priority(object, kind, &mut complain);
+    Policy {
+        object: id,
+        kind: kind_id,
+        targets,
+        blocks,
+        removes,
+        joins,
+        rank: Rank { priority, created: object.created },
+        invalid,
+    }
+}
+
+fn joins(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Option<Strategy> {
+    let DictatedBy::Lower { field, values, .. } = &kind.dictated_by else { return None };
+    let text = blocks::at(&object.body, field)?.as_str()?;
+    let chosen = values.iter().find(|(value, _)| value == text).map(|(_, strategy)| *strategy);
+    if chosen.is_none() {
+        let known: Vec<String> = values.iter().map(|(value, _)| format!("`{value}`")).collect();
+        let path = Path::new(field.iter().cloned().map(Segment::Key).collect());
+        complain(path, format!("unknown value `{text}`: use {}", known.join(" or ")));
+    }
+    chosen
+}
+
+fn priority(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> i64 {
+    let Some(priority) = &kind.priority else { return 0 };
+    let number = match &priority.at {
+        NumberAt::Annotation(name) => match object.annotation(name).map(|text| (text, text.trim().parse::<i32>())) {
+            None => 0,
+            Some((_, Ok(number))) => number.into(),
+            Some((text, Err(_))) => {
+                let path = Path::parse("metadata.annotations").key(name.clone());
+                complain(path, format!("invalid value for annotation {name}: {text}; must be a valid integer"));
+                0
+            }
+        },
+        NumberAt::Field(keys) => blocks::at(&object.body, keys).and_then(Value::as_int).unwrap_or(0),
+    };
+    if priority.highest_first { -number } else { number }
+}

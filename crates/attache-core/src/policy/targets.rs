@@ -1,0 +1,102 @@
+//! What a policy says it targets.
+
+use smol_str::SmolStr;
+
+use super::blocks::at;
+use crate::kinds::PolicyKind;
+use crate::object::Object;
+use crate::selector::check;
+use crate::value::{Path, Segment, Value};
+
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub wanted: Wanted,
+    /// Where in the policy it stands.
+    pub path: Path,
+}
+
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    Object { group: SmolStr, kind: SmolStr, namespace: Option<SmolStr>, name: SmolStr, section: Option<SmolStr> },
+    Selected(TargetSelector),
+}
+
+#[derive(Clone, Debug)]
+pub struct TargetSelector {
+    pub group: SmolStr,
+    pub kind: SmolStr,
+    pub labels: Value,
+    pub namespaces: From,
+    pub section: Option<SmolStr>,
+}
+
+/// The namespaces a selector looks in.
+#[derive(Clone, Debug)]
+pub enum From {
+    Same,
+    All,
+    Selected(Value),
+}
+
+pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Vec<Target> {
+    let refs = kind.fields.target_refs.iter().map(|keys| (keys, false));
+    let selectors = kind.fields.target_selectors.iter().map(|keys| (keys, true));
+    let mut targets = Vec::new();
+    for (keys, selects) in refs.chain(selectors) {
+        let path = Path::new(keys.iter().cloned().map(Segment::Key).collect());
+        let mut add = |value: &Value, path: Path| match wanted(value, &path, selects) {
+            Ok(wanted) => targets.push(Target { wanted, path }),
+            Err(message) => complain(path, message),
+        };
+        match at(&object.body, keys) {
+            None | Some(Value::Null) => {}
+            Some(Value::List(items)) => items.iter().enumerate().for_each(|(i, item)| add(item, path.index(i))),
+            Some(one) => add(one, path),
+        }
+    }
+    targets
+}
+
+fn wanted(value: &Value, path: &Path, selects: bool) -> Result<Wanted, String> {
+    if value.as_map().is_none() {
+        return Err(format!("`{path}` must be an object, not {}", value.type_name()));
+    }
+    let text = |key: &str| value.get_str(key).filter(|text| !text.is_empty()).map(SmolStr::new);
+    let kind = text("kind").ok_or_else(|| format!("`{path}` has no `kind`"))?;
+    let group = value.get_str("group").map_or_else(|| usual_group(&kind).into(), SmolStr::new);
+    let section = text("sectionName");
+    let selector = value.get("selector").or(selects.then_some(value));
+    match (text("name"), selector) {
+        (Some(name), _) => Ok(Wanted::Object { group, kind, namespace: text("namespace"), name, section }),
+        (None, Some(selector)) => {
+            check(selector)?;
+            let (labels, namespaces) = (selector.clone(), namespaces(value)?);
+            Ok(Wanted::Selected(TargetSelector { group, kind, labels, namespaces, section }))
+        }
+        (None, None) => Err(format!("`{path}` has no `name`")),
+    }
+}
+
+fn namespaces(value: &Value) -> Result<From, String> {
+    match value.at(&["namespaces", "from"]).and_then(Value::as_str) {
+        None | Some("Same") => Ok(From::Same),
+        Some("All") => Ok(From::All),
+        Some("Selector") => {
+            let selector = value.at(&["namespaces", "selector"]).cloned().unwrap_or_default();
+            check(&selector)?;
+            Ok(From::Selected(selector))
+        }
+        Some(other) => Err(format!("unknown value `{other}` for `namespaces.from`: use `Same`, `All` or `Selector`")),
+    }
+}
+
+/// The group of a kind whose group was left out.
+fn usual_group(kind: &str) -> &'static str {
+    match kind {
+        "Gateway" | "GatewayClass" | "HTTPRoute" | "GRPCRoute" | "TLSRoute" | "TCPRoute" | "UDPRoute"
+        | "ListenerSet" => "gateway.networking.k8s.io",
+        "XListenerSet" => "gateway.networking.x-k8s.io",
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => "apps",
+        _ => "",
+    }
+}
