@@ -77,14 +77,16 @@ impl Guard<'_> {
                             cost += self.visit(argument, false)?;
                         }
                     }
-                    // To look something up costs no more for a large container, but to make it optional copies it.
+                    // To look something up costs no more for a large container, but to make it optional copies it:
+                    // the copy is paid for after, and not made at all when nothing is left.
                     name @ (INDEX | OPT_INDEX | OPT_SELECT) => {
                         let copies = name != INDEX;
                         if let [container, key] = call.args.as_mut_slice() {
-                            cost += self.visit(container, noted)? + self.visit_operand(key)?;
+                            cost += self.visit(container, noted)? + self.visit(key, false)?;
+                            pay(key);
                         }
                         if copies {
-                            spend_on(expression);
+                            pay(expression);
                         }
                     }
                     _ => {
@@ -119,9 +121,15 @@ impl Guard<'_> {
         }
     }
 
+    /// What is written out in the condition is small or pays for its parts, and an accumulator (`@result`) is
+    /// paid for where it grows; any other operand is paid for.
     fn visit_operand(&mut self, expression: &mut IdedExpr) -> Result<i64, CompileError> {
         let cost = self.visit(expression, false)?;
-        spend_on(expression);
+        match &expression.expr {
+            Expr::Literal(_) | Expr::List(_) | Expr::Map(_) => {}
+            Expr::Ident(name) if name.starts_with('@') => {}
+            _ => pay(expression),
+        }
         Ok(cost)
     }
 
@@ -232,17 +240,10 @@ impl Guard<'_> {
     }
 }
 
-/// Wraps an expression so that its value is paid for; what is written out in the condition is small or pays
-/// for its parts, and accumulators (`@result`) are paid for where they grow.
-fn spend_on(expression: &mut IdedExpr) {
-    match &expression.expr {
-        Expr::Literal(_) | Expr::List(_) | Expr::Map(_) => {}
-        Expr::Ident(name) if name.starts_with('@') => {}
-        _ => {
-            let paid = std::mem::take(expression);
-            *expression = call(paid.id, SPEND, vec![paid]);
-        }
-    }
+/// Wraps an expression so that its value is paid for.
+fn pay(expression: &mut IdedExpr) {
+    let paid = std::mem::take(expression);
+    *expression = call(paid.id, SPEND, vec![paid]);
 }
 
 fn call(id: u64, function: &str, args: Vec<IdedExpr>) -> IdedExpr {
