@@ -7,10 +7,8 @@ use cel::common::value::Val;
 
 use super::EvalError;
 use super::meter::Meter;
+use crate::text::MAX_DEPTH;
 use crate::value::Value;
-
-/// Deeper values than this are not specs of policies; converting, comparing and copying one is recursive.
-const MAX_VALUE_DEPTH: usize = 128;
 
 /// What a condition may look at in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +51,8 @@ impl Fields {
 
     fn pick_at<'v>(&self, value: &'v Value, meter: &Meter, depth: usize) -> Result<Box<dyn Val + 'v>, EvalError> {
         meter.spend(1).map_err(|_| EvalError::TooMuchWork)?;
-        if depth > MAX_VALUE_DEPTH {
+        // To convert, compare or copy a value is recursive.
+        if depth > MAX_DEPTH {
             return Err(EvalError::TooDeep);
         }
         if *self == Fields::Presence {

@@ -219,7 +219,7 @@ fn only_what_is_named_is_converted() {
 
 #[test]
 fn a_spec_that_is_too_deep_is_refused() {
-    let deep = (0..200).fold(Value::Int(1), |inner, _| Value::list(vec![inner]));
+    let deep = (0..300).fold(Value::Int(1), |inner, _| Value::list(vec![inner]));
     let deep = Value::map(vec![("a".into(), deep)]);
     assert_eq!(compile("spec.a == []").holds(&deep), Err(EvalError::TooDeep));
 }

@@ -1,0 +1,116 @@
+//! What policies are attached to.
+
+use attache_core::object::Object;
+use attache_core::value::Value;
+
+use crate::manifest::{fields, list, object};
+use crate::random::Random;
+use crate::shape::Shape;
+
+pub const GATEWAY_API: &str = "gateway.networking.k8s.io";
+const V1: &str = "gateway.networking.k8s.io/v1";
+
+/// Where the gateways are.
+pub const GATEWAY_NAMESPACE: &str = "infra";
+
+impl Shape {
+    pub(crate) fn services_per_namespace(&self) -> usize {
+        self.services.div_ceil(self.namespaces.max(1))
+    }
+
+    pub(crate) fn route_namespace(&self, route: usize) -> String {
+        namespace(route % self.namespaces.max(1))
+    }
+}
+
+pub fn namespace(index: usize) -> String {
+    format!("team-{index}")
+}
+
+pub fn gateway(index: usize) -> String {
+    format!("gateway-{index}")
+}
+
+pub fn listener(index: usize) -> String {
+    format!("listener-{index}")
+}
+
+pub fn route(index: usize) -> String {
+    format!("route-{index}")
+}
+
+pub fn service(index: usize) -> String {
+    format!("service-{index}")
+}
+
+pub fn generate(shape: &Shape) -> Vec<Object> {
+    let mut random = Random::new(shape.seed);
+    let namespaces = (0..shape.namespaces.max(1)).map(namespace);
+    let mut objects: Vec<_> = std::iter::once(GATEWAY_NAMESPACE.to_owned())
+        .chain(namespaces.clone())
+        .map(|name| object("v1", "Namespace", "", &name, 0, Value::Null))
+        .collect();
+    let controller = fields([("controllerName", "bench.attache.dev/controller".into())]);
+    objects.push(object(V1, "GatewayClass", "", "bench", 0, controller));
+    objects.extend((0..shape.gateways).map(|index| {
+        let listeners = list((0..shape.listeners).map(|index| listener_of(shape, index)));
+        let spec = fields([("gatewayClassName", "bench".into()), ("listeners", listeners)]);
+        object(V1, "Gateway", GATEWAY_NAMESPACE, &gateway(index), index, spec)
+    }));
+    for namespace in namespaces {
+        objects.extend((0..shape.services_per_namespace()).map(|index| {
+            let ports = [("http", 8080), ("metrics", 9090)]
+                .map(|(name, port)| fields([("name", name.into()), ("port", Value::Int(port))]));
+            object("v1", "Service", &namespace, &service(index), index, fields([("ports", list(ports))]))
+        }));
+    }
+    objects.extend((0..shape.routes).map(|index| {
+        let pinned = random.below(100) < shape.pinned;
+        let spec = route_spec(shape, index, pinned);
+        object(V1, "HTTPRoute", &shape.route_namespace(index), &route(index), index, spec)
+    }));
+    objects
+}
+
+fn listener_of(shape: &Shape, index: usize) -> Value {
+    let mut listener = vec![
+        ("name", Value::str(listener(index))),
+        ("protocol", "HTTP".into()),
+        ("port", Value::Int(8000 + index as i64)),
+        ("allowedRoutes", fields([("namespaces", fields([("from", "All".into())]))])),
+    ];
+    if shape.hostnames > 0 {
+        listener.push(("hostname", "*.example.com".into()));
+    }
+    fields(listener)
+}
+
+fn route_spec(shape: &Shape, index: usize, pinned: bool) -> Value {
+    let parents = (0..shape.parents.min(shape.gateways)).map(|parent| {
+        let mut parent = vec![
+            ("name", Value::str(gateway((index + parent) % shape.gateways))),
+            ("namespace", GATEWAY_NAMESPACE.into()),
+        ];
+        if pinned && shape.listeners > 0 {
+            parent.push(("sectionName", Value::str(listener(index % shape.listeners))));
+        }
+        fields(parent)
+    });
+    let rules = (0..shape.rules).map(|rule| {
+        let path = format!("/{}/{rule}", route(index));
+        let path = fields([("type", "PathPrefix".into()), ("value", Value::str(path))]);
+        let mut rule_fields = vec![("matches", list([fields([("path", path)])]))];
+        if shape.services > 0 {
+            let nth = index / shape.namespaces.max(1) * shape.rules + rule;
+            let name = Value::str(service(nth % shape.services_per_namespace()));
+            rule_fields.push(("backendRefs", list([fields([("name", name), ("port", Value::Int(8080))])])));
+        }
+        fields(rule_fields)
+    });
+    let mut spec = vec![("parentRefs", list(parents)), ("rules", list(rules))];
+    if shape.hostnames > 0 {
+        let hostname = format!("host-{}.example.com", index % shape.hostnames);
+        spec.push(("hostnames", list([Value::str(hostname)])));
+    }
+    fields(spec)
+}
