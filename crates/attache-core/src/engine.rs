@@ -131,3 +131,58 @@ impl Engine {
         refused
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::built_in;
+    use crate::text;
+
+    fn engine(yaml: &str) -> Engine {
+        let reading = text::read(&Arc::from("test.yaml"), yaml);
+        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+        Engine::new(Objects::new(reading.objects), &built_in().0, Settings::default())
+    }
+
+    #[test]
+    fn a_route_inherits_from_its_gateway() {
+        let engine = engine(
+            "
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw, namespace: default}
+spec: {gatewayClassName: c, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: default}
+spec: {parentRefs: [{name: gw}], rules: [{}]}
+---
+apiVersion: kuadrant.io/v1
+kind: RateLimitPolicy
+metadata: {name: p, namespace: default}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}
+  limits: {a: {rates: [{limit: 5, window: 10s}]}}
+",
+        );
+        let model = &engine.models()[0];
+        let mut scopes = Vec::new();
+        for node in model.effective_targets(engine.world()) {
+            model.scopes(engine.world(), node, &mut |scope| scopes.push(scope));
+        }
+        let names: Vec<Vec<String>> = scopes
+            .iter()
+            .map(|scope| scope.nodes.iter().map(|node| engine.topology().name(engine.objects(), *node)).collect())
+            .collect();
+        let rule = "HTTPRoute/default/r#rule-1";
+        assert_eq!(
+            names,
+            [["GatewayClass/c", "Gateway/default/gw", "Gateway/default/gw#http", "HTTPRoute/default/r", rule]]
+        );
+        let effective = model.effective(engine.world(), scopes[0].chain);
+        assert_eq!(effective.origins[0].path.to_string(), "limits.a");
+        assert_eq!(engine.policy_statuses()[0].enforcement.name(), "Enforced");
+        assert_eq!(engine.target_statuses().len(), 4);
+    }
+}

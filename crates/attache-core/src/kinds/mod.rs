@@ -1,5 +1,6 @@
 //! Policy kinds: what is known of one kind of policy, as data. One `PolicyKind` document each.
 
+mod built_in;
 mod infer;
 mod level;
 mod pattern;
@@ -11,6 +12,7 @@ use smol_str::SmolStr;
 
 use crate::topology::Level;
 
+pub use built_in::built_in;
 pub use pattern::{Fit, Pattern, Step};
 pub use registry::{KindId, Registry, Settings};
 

@@ -1,0 +1,43 @@
+//! The kinds that come with Attaché: the documents in `kinds/`, one file for each system.
+
+use std::sync::Arc;
+
+use super::{Origin, PolicyKind, schema};
+use crate::problem::Problem;
+use crate::text;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../../kinds/", $name, ".yaml")))),*]
+    };
+}
+
+const FILES: [(&str, &str); 1] = files!["kuadrant"];
+
+/// All built-in kinds, and what is wrong with them, which is nothing: a test says so.
+pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
+    let (mut kinds, mut problems) = (Vec::new(), Vec::new());
+    for (name, text) in FILES {
+        let reading = text::read(&Arc::from(format!("kinds/{name}.yaml")), text);
+        problems.extend(reading.problems);
+        for document in &reading.objects {
+            match schema::read(document, Origin::BuiltIn(name)) {
+                Ok(kind) => kinds.push(kind),
+                Err(errors) => problems.extend(errors),
+            }
+        }
+    }
+    (kinds, problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_kinds_are_in_order() {
+        let (kinds, problems) = built_in();
+        assert!(problems.is_empty(), "{}", problems.iter().map(|p| format!("{p}\n")).collect::<String>());
+        assert!(kinds.len() >= FILES.len());
+    }
+}
