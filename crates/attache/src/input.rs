@@ -7,6 +7,7 @@ use attache_core::topology::{NodeId, Topology};
 use crate::cli::{Global, program};
 use crate::failure::Failure;
 use crate::target::{Query, Target};
+use crate::{render, source};
 
 #[derive(Debug)]
 pub struct Input {
@@ -21,7 +22,10 @@ impl Input {
             let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", program());
             return Err(Problem::error("there is nothing to look at").help(help).into());
         }
-        let objects = Objects::default();
+        let reading = source::load(&global.files, global.quiet, |_, _| false);
+        let shown = reading.problems.iter().filter(|problem| problem.is_error() || !global.quiet);
+        render::problem::show_all(shown);
+        let objects = Objects::new(reading.objects);
         let topology = Topology::build(&objects, &[]);
         Ok(Input { objects, topology })
     }

@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod input;
 mod render;
+mod source;
 mod target;
 
 use std::io::{ErrorKind, Write};

@@ -2,23 +2,75 @@
 
 use std::io::Write;
 
+use attache_core::object::Place;
 use attache_core::problem::{Problem, Severity};
 
 use super::style::{BAD, DIM, WARNING, paint};
+use crate::source::Excerpts;
 
-/// Shows a problem. If standard error is closed there is nobody to tell.
+/// A longer line was not written by a person.
+const MAX_LINE: usize = 200;
+
 pub fn show(problem: &Problem) {
-    let text = problem.to_string();
+    show_all([problem]);
+}
+
+/// Shows problems with the lines they are about. If standard error is closed there is nobody to tell.
+pub fn show_all<'p>(problems: impl IntoIterator<Item = &'p Problem>) {
+    let mut excerpts = Excerpts::default();
+    let mut stderr = anstream::stderr().lock();
+    for problem in problems {
+        let _ = stderr.write_all(text(problem, excerpts.line(problem)).as_bytes());
+    }
+}
+
+fn text(problem: &Problem, line: Option<&str>) -> String {
     let style = match problem.severity {
         Severity::Error => BAD.bold(),
         Severity::Warning => WARNING.bold(),
     };
+    let plain = problem.to_string();
     let label = format!("{}:", problem.severity);
-    let rest = text.strip_prefix(&label).unwrap_or(&text);
+    let rest = plain.strip_prefix(&label).unwrap_or(&plain);
     let (message, details) = rest.split_once('\n').unwrap_or((rest, ""));
-    let mut stderr = anstream::stderr().lock();
-    let _ = writeln!(stderr, "{}{message}", paint(style, label));
-    for line in details.lines() {
-        let _ = writeln!(stderr, "{}", paint(DIM, line));
+    let mut out = format!("{}{message}\n", paint(style, label));
+    for detail in details.lines() {
+        out += &format!("{}\n", paint(DIM, detail));
+        if let (Some(line), Some(place), true) = (line, problem.place, detail.starts_with("  --> ")) {
+            out += &excerpt(line, place, |mark| paint(style, mark).to_string());
+        }
+    }
+    out
+}
+
+/// The line, with a mark under the place.
+fn excerpt(line: &str, place: Place, mark: impl Fn(&str) -> String) -> String {
+    if line.chars().count() > MAX_LINE {
+        return String::new();
+    }
+    let number = place.line.to_string();
+    let margin = " ".repeat(number.len());
+    let line = line.replace('\t', " ");
+    let before = " ".repeat(usize::from(place.column).saturating_sub(1));
+    format!(" {margin} |\n {number} | {line}\n {margin} | {before}{}\n", mark("^"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_is_shown_with_a_mark_under_the_place() {
+        let place = Place { line: 12, column: 8 };
+        let problem = Problem { place: Some(place), ..Problem::error("no such color").in_file(&"p.yaml".into()) };
+        let text = anstream::adapter::strip_str(&text(&problem.help("use red"), Some("\tcolor: blue"))).to_string();
+        insta::assert_snapshot!(text, @r"
+        error: no such color
+          --> p.yaml:12:8
+            |
+         12 |  color: blue
+            |        ^
+          help: use red
+        ");
     }
 }

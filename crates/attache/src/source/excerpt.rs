@@ -1,0 +1,26 @@
+//! The lines of the source that problems are about.
+
+use std::collections::HashMap;
+use std::fs;
+use std::sync::Arc;
+
+use attache_core::problem::Problem;
+
+/// In a larger file, which a machine wrote, the line helps nobody.
+const LARGE: u64 = 4 << 20;
+
+/// Source text is not kept: files are read once more, and only when there is a problem to show.
+#[derive(Debug, Default)]
+pub struct Excerpts(HashMap<Arc<str>, Option<String>>);
+
+impl Excerpts {
+    /// The line that `problem` is about. None for standard input, which cannot be read again.
+    pub fn line(&mut self, problem: &Problem) -> Option<&str> {
+        let (file, place) = (problem.file.as_ref()?, problem.place?);
+        let text = self.0.entry(Arc::clone(file)).or_insert_with_key(|file| {
+            let small = fs::metadata(&**file).is_ok_and(|found| found.is_file() && found.len() <= LARGE);
+            small.then(|| fs::read_to_string(&**file).ok())?
+        });
+        text.as_ref()?.lines().nth(place.line.checked_sub(1)? as usize)
+    }
+}

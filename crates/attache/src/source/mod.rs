@@ -1,0 +1,85 @@
+//! Files, folders and standard input, read into objects.
+
+mod duplicates;
+mod excerpt;
+mod files;
+mod progress;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::str::Utf8Error;
+use std::{fs, mem};
+
+use attache_core::object::Place;
+use attache_core::problem::Problem;
+use attache_core::text::{self, Reading};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+pub use excerpt::Excerpts;
+
+use files::{File, Origin};
+use progress::Progress;
+
+/// Reads everything that `inputs` name: files, folders with all that is below them, and `-` for standard input.
+/// What cannot be read is a problem, and the rest is still there. Of objects with one name the last is kept.
+///
+/// `cluster_scoped` knows kinds that are cluster-scoped, beside those that the input itself declares.
+pub fn load(inputs: &[PathBuf], quiet: bool, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
+    let (files, problems) = files::find(inputs);
+    let progress = Progress::new(files.iter().map(|file| file.size).sum(), quiet);
+    let readings: Vec<Reading> = files.into_par_iter().map(|file| read(&file, &progress)).collect();
+    let mut all = Reading { objects: Vec::new(), problems };
+    for reading in readings {
+        all.append(reading);
+    }
+    text::settle_scopes(&mut all.objects, cluster_scoped);
+    let objects = mem::take(&mut all.objects);
+    let (objects, warnings) = duplicates::keep_last(objects);
+    all.objects = objects;
+    all.problems.extend(warnings);
+    all
+}
+
+/// The text is dropped as soon as the objects are made: what stays in memory is a fraction of it.
+fn read(file: &File, progress: &Progress) -> Reading {
+    let problem = |problem| Reading { objects: Vec::new(), problems: vec![problem] };
+    let bytes = match bytes(&file.origin) {
+        Ok(bytes) => bytes,
+        Err(error) => return problem(files::unreadable(&file.name, &error)),
+    };
+    let text = match std::str::from_utf8(&bytes) {
+        Ok(text) => text,
+        Err(error) => return problem(not_text(&bytes, error).in_file(&file.name)),
+    };
+    let reading = text::read_with_progress(&file.name, text, |length| progress.advance(length));
+    if file.named && reading.objects.is_empty() && reading.problems.is_empty() {
+        return problem(Problem::warning("there are no objects in this file").in_file(&file.name));
+    }
+    reading
+}
+
+fn bytes(origin: &Origin) -> io::Result<Vec<u8>> {
+    match origin {
+        Origin::Path(path) => fs::read(path),
+        Origin::Stdin => {
+            let mut bytes = Vec::new();
+            io::stdin().lock().read_to_end(&mut bytes)?;
+            Ok(bytes)
+        }
+    }
+}
+
+fn not_text(bytes: &[u8], error: Utf8Error) -> Problem {
+    let problem = Problem::error("this is not text in UTF-8");
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return problem.help("it looks like UTF-16: save it as UTF-8");
+    }
+    let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let column = before.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len) + 1;
+    let place =
+        Place { line: u32::try_from(line).unwrap_or(u32::MAX), column: u16::try_from(column).unwrap_or(u16::MAX) };
+    Problem { place: Some(place), ..problem }
+}

@@ -1,0 +1,124 @@
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn service(name: &str) -> String {
+    format!("apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\n")
+}
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn load_all(inputs: &[&Path]) -> Reading {
+    let inputs: Vec<PathBuf> = inputs.iter().map(|path| path.to_path_buf()).collect();
+    load(&inputs, true, |_, _| false)
+}
+
+/// Where each object was read, below `folder`.
+fn found(reading: &Reading, folder: &TempDir) -> Vec<String> {
+    let below = |file: &str| Path::new(file).strip_prefix(folder.path()).unwrap().display().to_string();
+    reading.objects.iter().map(|object| format!("{} {}", below(&object.source.file), object.id.name)).collect()
+}
+
+fn problems(reading: &Reading, folder: &TempDir) -> String {
+    let text: Vec<String> = reading.problems.iter().map(Problem::to_string).collect();
+    text.join("\n").replace(&*folder.path().to_string_lossy(), "DIR")
+}
+
+#[test]
+fn folders_are_read_in_order_and_hidden_files_are_not() {
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(service);
+    let folder = folder(&[
+        ("z.yaml", &d),
+        ("b/one.yml", &b),
+        ("b/two.json", r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"x"}}"#),
+        ("a.yaml", &a),
+        ("c.yaml.bak", &c),
+        (".hidden/h.yaml", &c),
+        (".h.yaml", &c),
+        ("README.md", "# hello"),
+    ]);
+    let reading = load_all(&[folder.path()]);
+    assert_eq!(found(&reading, &folder), ["a.yaml a", "b/one.yml b", "b/two.json x", "z.yaml d"]);
+    assert_eq!(problems(&reading, &folder), "");
+    // A file that is named is read whatever its name is.
+    let reading = load_all(&[&folder.path().join("c.yaml.bak")]);
+    assert_eq!(found(&reading, &folder), ["c.yaml.bak c"]);
+}
+
+#[test]
+fn links_may_lead_in_circles() {
+    let folder = folder(&[("in/a.yaml", &service("a"))]);
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("in/again")).unwrap();
+    std::os::unix::fs::symlink("nowhere", folder.path().join("gone.yaml")).unwrap();
+    let reading = load_all(&[folder.path()]);
+    assert_eq!(found(&reading, &folder), ["in/a.yaml a"]);
+    assert_eq!(problems(&reading, &folder), "error: there is no file or folder `DIR/gone.yaml`");
+}
+
+#[test]
+fn of_two_objects_with_one_name_the_later_wins_with_a_warning() {
+    let text = service("a") + "---\n" + &service("b");
+    let folder = folder(&[("one.yaml", &text), ("two.yaml", &service("a"))]);
+    let (one, two) = (folder.path().join("one.yaml"), folder.path().join("two.yaml"));
+    let reading = load_all(&[&one, &two]);
+    assert_eq!(found(&reading, &folder), ["one.yaml b", "two.yaml a"]);
+    assert_eq!(
+        problems(&reading, &folder),
+        "warning: `Service/default/a` is there twice: this one replaces the one in DIR/one.yaml:1:1\n  --> DIR/two.yaml:1:1\n   in Service/default/a\n  help: remove one of the two"
+    );
+    // One file is one file, however often it is named.
+    let reading = load_all(&[&two, &one, &two]);
+    assert_eq!(found(&reading, &folder), ["one.yaml b", "two.yaml a"]);
+    assert_eq!(reading.problems.len(), 1);
+    assert_eq!(load_all(&[folder.path(), &one, &folder.path().join("./two.yaml")]).problems.len(), 1);
+}
+
+#[test]
+fn what_is_broken_is_said_and_the_rest_is_loaded() {
+    let folder = folder(&[("good.yaml", &service("a")), ("broken.yaml", "a: [\n"), ("empty.yaml", "# nothing\n")]);
+    fs::write(folder.path().join("latin.yaml"), b"a: 1\nb: \xe9\n").unwrap();
+    fs::write(folder.path().join("wide.yaml"), b"\xff\xfea\0").unwrap();
+    fs::create_dir(folder.path().join("nothing")).unwrap();
+    let reading = load_all(&[
+        folder.path(),
+        &folder.path().join("nothing"),
+        &folder.path().join("missing.yaml"),
+        &folder.path().join("empty.yaml"),
+    ]);
+    assert_eq!(found(&reading, &folder), ["good.yaml a"]);
+    insta::assert_snapshot!(problems(&reading, &folder), @r"
+    error: there are no manifests in `DIR/nothing`
+      help: looked for files that end in .yaml, .yml or .json, in it and in the folders below it; names that start with a dot are skipped
+    error: there is no file or folder `DIR/missing.yaml`
+    error: not valid YAML: unclosed bracket '['
+      --> DIR/broken.yaml:1:4
+    error: this is not text in UTF-8
+      --> DIR/latin.yaml:2:4
+    error: this is not text in UTF-8
+      --> DIR/wide.yaml
+      help: it looks like UTF-16: save it as UTF-8
+    warning: there are no objects in this file
+      --> DIR/empty.yaml
+    ");
+}
+
+#[test]
+fn the_line_of_a_problem_is_found_again() {
+    let folder = folder(&[("a.yaml", "kind: K\nmetadata: {name: x}\n")]);
+    let reading = load_all(&[folder.path()]);
+    let mut excerpts = Excerpts::default();
+    assert_eq!(excerpts.line(&reading.problems[0]), Some("kind: K"));
+    assert_eq!(excerpts.line(&Problem::error("x").in_file(&"<stdin>".into())), None);
+}
