@@ -1,5 +1,6 @@
 //! Where somebody else than the higher policy says how two of them merge: the lower one, or a route's annotation.
 
+use super::deep::Deep;
 use super::tree::Source;
 use super::{Fold, Inheritance, Layer};
 use crate::kinds::{DictatedBy, Strategy};
@@ -72,16 +73,18 @@ impl<'a> Fold<'a> {
                 let excepted = except.iter().any(|name| name == "*" || name.eq_ignore_ascii_case(field));
                 (inherit.prefer_higher && !excepted, inherit.strategy)
             });
-        match (strategy, prefer_higher) {
-            (_, true) => self.merge.replace_at(&mut self.tree, path, value, source),
-            (_, false) => self.merge.fill_at(&mut self.tree, path, value, source),
+        let deep = Deep { kind: self.kind, prefer_higher };
+        let held = self.tree.get_mut(path).filter(|_| strategy == Strategy::Deep && deep.reaches(path));
+        match held {
+            Some(held) => deep.merge(&mut self.merge, held, value, source, &mut path.to_vec()),
+            None if prefer_higher => self.merge.replace_at(&mut self.tree, path, value, source),
+            None => self.merge.fill_at(&mut self.tree, path, value, source),
         }
     }
 
+    /// As a default; only `strategic` matches the items of lists where a kind has it.
     fn fill(&mut self, spec: &Value, source: Source, strategy: Strategy) {
-        match strategy {
-            Strategy::Merge | Strategy::Shallow => self.merge.fill_units(&mut self.tree, spec, source),
-            _ => self.merge.fill_patch(&mut self.tree, spec, source),
-        }
+        self.merge.keys = if strategy == Strategy::Strategic { &self.kind.keys } else { &[] };
+        self.merge.fill_patch(&mut self.tree, spec, source);
     }
 }

@@ -1,7 +1,10 @@
 //! How one block meets what lower policies have said: filling what is missing, or replacing what is there.
 
+use smol_str::SmolStr;
+
 use super::tree::{Source, Tree};
 use super::units::Units;
+use crate::kinds::{Fit, Pattern};
 use crate::value::{Segment, Value};
 
 /// Somebody's value at a path that is not, or no longer, part of the result.
@@ -17,6 +20,8 @@ pub struct Lost {
 #[derive(Debug)]
 pub struct Merge<'u> {
     pub units: &'u Units,
+    /// Lists whose items are matched by a field, and which.
+    pub keys: &'u [(Pattern, SmolStr)],
     pub lost: Vec<Lost>,
 }
 
@@ -79,6 +84,8 @@ impl Merge<'_> {
                     let held = &mut fields[at].1;
                     if held.is_map() && child.as_map().is_some() && !self.units.is_whole(path) {
                         self.fill_fields(held, child, source, path);
+                    } else if let Some((items, key)) = self.keyed(held, child, path) {
+                        self.each_item(items, child, key, source, path, Self::fill_fields);
                     } else if let Some(winner) = held.first_source() {
                         let removed = matches!(held, Tree::Piece(Value::Null, _));
                         self.lose_value(child, path, source, winner, removed);
@@ -101,13 +108,43 @@ impl Merge<'_> {
                     let held = &mut fields[at].1;
                     if held.is_map() && child.as_map().is_some() && !self.units.is_whole(path) {
                         self.replace_fields(held, child, source, path);
+                    } else if let Some((items, key)) = self.keyed(held, child, path) {
+                        self.each_item(items, child, key, source, path, Self::replace_fields);
                     } else {
-                        self.lose_tree(held, path, source, child.is_null());
-                        *held = Tree::Piece(child.clone(), source);
+                        self.put(held, child, source, path);
                     }
                 }
             }
             path.pop();
+        }
+    }
+
+    /// The items that are held and the field they are matched by, where two lists meet that have one.
+    fn keyed<'t>(&self, held: &'t mut Tree, value: &Value, path: &[Segment]) -> Option<(&'t mut Vec<Tree>, SmolStr)> {
+        let (_, key) = self.keys.iter().find(|(pattern, _)| pattern.fit(path.iter()) == Fit::Exact)?;
+        matches!(value, Value::List(_)).then(|| held.split_list())?.map(|items| (items, key.clone()))
+    }
+
+    /// Merges each item of a list with the held one that has the same key, by `merge`; others are added.
+    fn each_item(
+        &mut self,
+        held: &mut Vec<Tree>,
+        value: &Value,
+        key: SmolStr,
+        source: Source,
+        path: &mut Vec<Segment>,
+        merge: fn(&mut Self, &mut Tree, &Value, Source, &mut Vec<Segment>),
+    ) {
+        for item in value.items() {
+            let same = |tree: &Tree| item.get(&key).is_some() && tree.field(&key) == item.get(&key);
+            match held.iter().position(same) {
+                Some(at) => {
+                    path.push(Segment::Index(at));
+                    merge(self, &mut held[at], item, source, path);
+                    path.pop();
+                }
+                None => held.push(Tree::Piece(item.clone(), source)),
+            }
         }
     }
 
@@ -163,7 +200,20 @@ impl Merge<'_> {
                     path.pop();
                 }
             }
+            Tree::Items(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    path.push(Segment::Index(i));
+                    self.lose_tree(item, path, winner, removed);
+                    path.pop();
+                }
+            }
         }
+    }
+
+    /// Replaces what is at `path`.
+    pub fn put(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
+        self.lose_tree(tree, path, source, value.is_null());
+        *tree = Tree::Piece(value.clone(), source);
     }
 
     /// Every unit of a value that `loser` set, as far as it set something.

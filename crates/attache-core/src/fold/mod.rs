@@ -1,5 +1,6 @@
 //! The fold of a chain: what its policies say together, who said each part, and what lost to whom.
 
+mod deep;
 mod inherit;
 mod merge;
 mod result;
@@ -61,7 +62,7 @@ pub fn fold(
     let mut fold = Fold {
         kind,
         policies,
-        merge: Merge { units, lost: Vec::new() },
+        merge: Merge { units, keys: &kind.keys, lost: Vec::new() },
         tree: Tree::default(),
         steps: Vec::new(),
         removed: Vec::new(),

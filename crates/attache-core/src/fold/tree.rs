@@ -13,8 +13,10 @@ pub struct Source(pub u32);
 #[derive(Clone, Debug)]
 pub enum Tree {
     Piece(Value, Source),
-    /// Sorted by key.
+    /// A map, sorted by key.
     Split(Vec<(SmolStr, Tree)>),
+    /// A list whose items have sources of their own.
+    Items(Vec<Tree>),
 }
 
 impl Default for Tree {
@@ -27,7 +29,7 @@ impl Tree {
     pub fn is_empty(&self) -> bool {
         match self {
             Tree::Piece(Value::Map(map), _) => map.is_empty(),
-            Tree::Piece(..) => false,
+            Tree::Piece(..) | Tree::Items(_) => false,
             Tree::Split(entries) => entries.iter().all(|(_, child)| child.is_empty()),
         }
     }
@@ -46,7 +48,30 @@ impl Tree {
         }
         match self {
             Tree::Split(entries) => Some(entries),
-            Tree::Piece(..) => None,
+            Tree::Piece(..) | Tree::Items(_) => None,
+        }
+    }
+
+    /// The items of a list, split if it was one piece; `None` for any other value.
+    pub fn split_list(&mut self) -> Option<&mut Vec<Tree>> {
+        if let Tree::Piece(Value::List(items), source) = self {
+            *self = Tree::Items(items.iter().map(|item| Tree::Piece(item.clone(), *source)).collect());
+        }
+        match self {
+            Tree::Items(items) => Some(items),
+            Tree::Piece(..) | Tree::Split(_) => None,
+        }
+    }
+
+    /// The value of a field, as far as it is one piece.
+    pub fn field(&self, key: &str) -> Option<&Value> {
+        match self {
+            Tree::Piece(value, _) => value.get(key),
+            Tree::Split(entries) => match entries.iter().find(|(name, _)| name == key) {
+                Some((_, Tree::Piece(value, _))) => Some(value),
+                _ => None,
+            },
+            Tree::Items(_) => None,
         }
     }
 
@@ -58,6 +83,7 @@ impl Tree {
                     let at = entries.binary_search_by(|(name, _)| name.cmp(key)).ok()?;
                     tree = &entries[at].1;
                 }
+                (Tree::Items(items), Segment::Index(index)) => tree = items.get(*index)?,
                 (Tree::Piece(value, source), _) => {
                     let value = path[depth..].iter().try_fold(value, |value, segment| match segment {
                         Segment::Key(key) => value.get(key),
@@ -74,11 +100,22 @@ impl Tree {
         })
     }
 
+    /// The tree at a path of keys, split on the way.
+    pub fn get_mut(&mut self, path: &[Segment]) -> Option<&mut Tree> {
+        path.iter().try_fold(self, |tree, segment| {
+            let Segment::Key(key) = segment else { return None };
+            let fields = tree.split()?;
+            let at = fields.binary_search_by(|(name, _)| name.cmp(key)).ok()?;
+            Some(&mut fields[at].1)
+        })
+    }
+
     /// The source of the first piece, in the order of keys.
     pub fn first_source(&self) -> Option<Source> {
         match self {
             Tree::Piece(_, source) => Some(*source),
             Tree::Split(entries) => entries.iter().find_map(|(_, child)| child.first_source()),
+            Tree::Items(items) => items.iter().find_map(Tree::first_source),
         }
     }
 
@@ -87,6 +124,7 @@ impl Tree {
         match self {
             Tree::Piece(_, source) => Some(*source),
             Tree::Split(entries) => entries.iter().filter_map(|(_, child)| child.lowest_source()).min(),
+            Tree::Items(items) => items.iter().filter_map(Tree::lowest_source).min(),
         }
     }
 
@@ -105,6 +143,13 @@ impl Tree {
                     path.pop();
                 }
             }
+            Tree::Items(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    path.push(Segment::Index(i));
+                    item.each_piece(path, found);
+                    path.pop();
+                }
+            }
         }
     }
 
@@ -116,6 +161,7 @@ impl Tree {
                 let present = entries.iter().filter(|(_, child)| !matches!(child, Tree::Piece(Value::Null, _)));
                 Value::Map(Map::from_entries(present.map(|(key, child)| (key.clone(), child.value())).collect()))
             }
+            Tree::Items(items) => Value::list(items.iter().map(Tree::value).collect()),
         }
     }
 }
