@@ -248,6 +248,15 @@ impl Objects {
         start as u32..end as u32
     }
 
+    /// The ids of all objects of one kind in one namespace, in order.
+    pub fn within(&self, group: &str, kind: &str, namespace: &str) -> Range<u32> {
+        let Range { start, end } = self.of_kind(group, kind);
+        let there = &self.list[start as usize..end as usize];
+        let first = there.partition_point(|object| object.id.namespace.as_str() < namespace);
+        let last = there.partition_point(|object| object.id.namespace.as_str() <= namespace);
+        start + first as u32..start + last as u32
+    }
+
     /// The objects of one kind, in order.
     pub fn each(&self, group: &str, kind: &str) -> impl Iterator<Item = (ObjectId, &Object)> {
         self.of_kind(group, kind).map(|i| (ObjectId(i), &self.list[i as usize]))

@@ -1,7 +1,8 @@
 //! Rules and their backends.
 
-use super::api;
-use super::index::{Found, Index, Refusal};
+use super::api::{self, RouteKind};
+use super::delegation::{self, Delegation};
+use super::index::{Found, Index, Refusal, dedup_after};
 use super::reference::Reference;
 use super::routes::is_mesh_only;
 use super::{Level, NodeId, sections, why};
@@ -10,24 +11,33 @@ use crate::value::Value;
 
 /// Links every rule of a route to its backends.
 pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
-    let mesh = is_mesh_only(route);
     let home = route.id.namespace.as_str();
+    let may_delegate = route.id.kind == RouteKind::Http.name();
     for (position, rule) in route.spec().list_at("rules").iter().enumerate() {
         let node = index.sections.node(id, position);
         let first = found.links.len();
         for backend in rule.list_at("backendRefs").iter().filter_map(|backend| Reference::backend(backend, home)) {
-            match resolve(index, route, mesh, &backend) {
-                Ok(service) => {
-                    let link = (node, NodeId(service.0));
-                    if !found.links[first..].contains(&link) {
-                        found.links.push(link);
+            if may_delegate && delegation::is_meant(&backend) {
+                match delegation::children(index, route, rule, &backend) {
+                    Ok(children) => {
+                        found.delegations.extend(children.into_iter().map(|child| Delegation {
+                            parent: id,
+                            rule: node,
+                            child,
+                        }));
                     }
+                    Err(refusal) => found.refuse(&route.id, backend, refusal),
                 }
+                continue;
+            }
+            match resolve(index, route, &backend) {
+                Ok(service) => found.links.push((node, NodeId(service.0))),
                 Err(refusal) => found.refuse(&route.id, backend, refusal),
             }
         }
+        dedup_after(first, &mut found.links);
         for mirror in mirrors(rule).filter_map(|backend| Reference::backend(backend, home)) {
-            if let Err(refusal) = resolve(index, route, mesh, &mirror) {
+            if let Err(refusal) = resolve(index, route, &mirror) {
                 found.refuse(&route.id, mirror, refusal);
             }
         }
@@ -39,7 +49,7 @@ fn mirrors(rule: &Value) -> impl Iterator<Item = &Value> {
     rule.list_at("filters").iter().filter_map(|filter| filter.at(&["requestMirror", "backendRef"]))
 }
 
-fn resolve(index: &Index, route: &Object, mesh: bool, backend: &Reference) -> Result<ObjectId, Refusal> {
+fn resolve(index: &Index, route: &Object, backend: &Reference) -> Result<ObjectId, Refusal> {
     let objects = index.objects;
     let level = api::level(backend.group, backend.kind);
     let known = match level {
@@ -51,7 +61,7 @@ fn resolve(index: &Index, route: &Object, mesh: bool, backend: &Reference) -> Re
         return Err(why::unknown_kind(backend));
     }
     let &Reference { group, kind, namespace, name, .. } = backend;
-    if !mesh && !index.grants.permit(&route.id, group, kind, namespace, name) {
+    if !index.grants.permit(&route.id, group, kind, namespace, name) && !is_mesh_only(route) {
         return Err(why::not_granted(&route.id, backend));
     }
     let id = backend.find(objects).ok_or_else(|| why::no_such_backend(index, backend))?;

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use hashbrown::HashMap;
 use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 
-use super::api::{self, GATEWAY_API, RouteKind};
+use super::api::{self, GATEWAY_API};
 use super::index::{Found, Index};
 use super::links::Links;
 use super::namespaces::Namespaces;
 use super::sections::{self, Sections};
-use super::{Level, Node, NodeId, Owner, Topology, backends, routes};
+use super::{Level, Node, NodeId, Owner, Topology, link};
 use crate::object::{ObjectId, ObjectRef, Objects};
 
-/// Routes are linked in parallel, this many at a time.
+/// Objects are read in parallel, this many at a time.
 const CHUNK: usize = 512;
 
 pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
@@ -27,8 +28,8 @@ pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
 
     let mut topology = Topology { nodes, named, sections, ..Topology::default() };
     topology.namespaces = topology.namespaces_of_owners(objects);
-    let found = link(objects, &topology, namespaces);
-    topology.finish(found)
+    let (found, depths) = link::all(&topology, &Index::new(objects, &topology.sections, namespaces));
+    topology.finish(found, &depths)
 }
 
 /// What exists only by being named, in order.
@@ -86,38 +87,6 @@ fn section_nodes(objects: &Objects, nodes: &[Node]) -> Vec<Node> {
         .collect()
 }
 
-fn link(objects: &Objects, topology: &Topology, namespaces: Namespaces) -> Found {
-    let index = Index::new(objects, &topology.sections, namespaces);
-    let mut found = Found::default();
-    for (id, gateway) in objects.each(GATEWAY_API, "Gateway") {
-        let class = gateway.spec().get_str("gatewayClassName").unwrap_or_default();
-        if let Some(class) = topology.find(objects, &ObjectRef::new(GATEWAY_API, "GatewayClass", "", class)) {
-            found.links.push((class, NodeId(id.0)));
-        }
-    }
-    for (id, _) in objects.iter() {
-        found.links.extend(topology.sections.nodes(id).map(|section| (NodeId(id.0), section)));
-    }
-    let routes: Vec<u32> =
-        RouteKind::ALL.into_iter().flat_map(|kind| objects.of_kind(GATEWAY_API, kind.name())).collect();
-    let of_routes: Vec<Found> = routes
-        .par_chunks(CHUNK)
-        .map(|routes| {
-            let mut found = Found::default();
-            for &route in routes {
-                let (id, route) = (ObjectId(route), objects.get(ObjectId(route)));
-                routes::attach(&index, id, route, &mut found);
-                backends::link(&index, id, route, &mut found);
-            }
-            found
-        })
-        .collect();
-    for mut some in of_routes {
-        found.append(&mut some);
-    }
-    found
-}
-
 impl Topology {
     fn namespaces_of_owners(&self, objects: &Objects) -> Vec<Option<NodeId>> {
         let mut last: (&str, Option<NodeId>) = ("", None);
@@ -131,7 +100,7 @@ impl Topology {
         .collect()
     }
 
-    fn finish(mut self, mut found: Found) -> Topology {
+    fn finish(mut self, mut found: Found, depths: &HashMap<ObjectId, u32>) -> Topology {
         self.add_frontends(&mut found);
         for (parent, child) in &found.links {
             let named_as_backend = self.node(*parent).level == Level::RouteRule;
@@ -144,8 +113,10 @@ impl Topology {
             || Links::new(count, &found.links, |&(parent, child)| (child, parent)),
             || Links::new(count, &found.links, |&link| link),
         );
-        self.order = self.sorted();
+        self.order = self.sorted(depths);
         self.live = self.reached();
+        found.unserved.sort_unstable();
+        self.unserved = found.unserved;
         found.refused.sort();
         found.refused.dedup();
         self.refused = found.refused;
@@ -165,18 +136,30 @@ impl Topology {
         }
     }
 
-    /// Parents before children: by level.
-    fn sorted(&self) -> Vec<NodeId> {
-        let mut start = [0usize; Level::Other as usize + 2];
+    /// Parents before children: by level, routes and rules by depth of delegation.
+    fn sorted(&self, depths: &HashMap<ObjectId, u32>) -> Vec<NodeId> {
+        let deepest = depths.values().copied().max().unwrap_or(0) as usize;
+        let rank = |node: &Node| {
+            let level = node.level as usize;
+            match node.level {
+                Level::Route | Level::RouteRule if deepest > 0 => {
+                    let depth = node.owner.object().and_then(|route| depths.get(&route)).copied().unwrap_or(0);
+                    level + 2 * depth as usize
+                }
+                Level::Backend | Level::BackendPort | Level::Workload | Level::Other => level + 2 * deepest,
+                _ => level,
+            }
+        };
+        let mut start = vec![0usize; Level::Other as usize + 2 * deepest + 2];
         for node in &self.nodes {
-            start[node.level as usize + 1] += 1;
+            start[rank(node) + 1] += 1;
         }
-        for level in 1..start.len() {
-            start[level] += start[level - 1];
+        for at in 1..start.len() {
+            start[at] += start[at - 1];
         }
         let mut order = vec![NodeId(0); self.nodes.len()];
         for (id, node) in self.nodes() {
-            let at = &mut start[node.level as usize];
+            let at = &mut start[rank(node)];
             order[*at] = id;
             *at += 1;
         }

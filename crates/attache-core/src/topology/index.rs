@@ -1,8 +1,11 @@
 //! What the links of one object depend on besides itself.
 
+use std::sync::OnceLock;
+
 use hashbrown::HashMap;
 
-use super::api::LISTENER_OWNERS;
+use super::api::{GATEWAY_API, LISTENER_OWNERS};
+use super::delegation::{BY_LABEL, Delegation};
 use super::grants::Grants;
 use super::listeners::Listener;
 use super::namespaces::Namespaces;
@@ -17,6 +20,8 @@ pub struct Index<'o> {
     pub namespaces: Namespaces<'o>,
     pub grants: Grants<'o>,
     listeners: HashMap<ObjectId, Vec<Listener<'o>>>,
+    /// HTTPRoutes by label and value; made when somebody delegates by label.
+    labelled: OnceLock<HashMap<(&'static str, &'o str), Vec<ObjectId>>>,
 }
 
 impl<'o> Index<'o> {
@@ -25,12 +30,30 @@ impl<'o> Index<'o> {
         let listeners = owners
             .map(|(id, owner)| (id, owner.spec().list_at("listeners").iter().map(Listener::read).collect()))
             .collect();
-        Index { objects, sections, namespaces, grants: Grants::of(objects), listeners }
+        Index { objects, sections, namespaces, grants: Grants::of(objects), listeners, labelled: OnceLock::new() }
     }
 
     /// The listeners of a Gateway or ListenerSet, in the order of their nodes.
     pub fn listeners(&self, owner: ObjectId) -> &[Listener<'o>] {
         self.listeners.get(&owner).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl<'o> Index<'o> {
+    /// The HTTPRoutes that carry one of the [labels of delegation](BY_LABEL) with this value, in order.
+    pub fn labelled(&self, label: &'static str, value: &'o str) -> &[ObjectId] {
+        let labelled = self.labelled.get_or_init(|| {
+            let mut labelled: HashMap<_, Vec<ObjectId>> = HashMap::new();
+            for (id, route) in self.objects.each(GATEWAY_API, "HTTPRoute") {
+                for (_, label) in BY_LABEL {
+                    if let Some(value) = route.labels().get_str(label) {
+                        labelled.entry((label, value)).or_default().push(id);
+                    }
+                }
+            }
+            labelled
+        });
+        labelled.get(&(label, value)).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -41,6 +64,11 @@ pub struct Found {
     pub links: Vec<(NodeId, NodeId)>,
     /// The routes that name a Service as their parent.
     pub frontends: Vec<(ObjectId, NodeId)>,
+    pub delegations: Vec<Delegation>,
+    /// Routes, parent and child, where the child says that it is delegated to.
+    pub adopted: Vec<(ObjectId, ObjectId)>,
+    /// The listeners that nobody can reach.
+    pub unserved: Vec<NodeId>,
     pub refused: Vec<Refused>,
 }
 
@@ -53,7 +81,20 @@ impl Found {
     pub fn append(&mut self, other: &mut Found) {
         self.links.append(&mut other.links);
         self.frontends.append(&mut other.frontends);
+        self.delegations.append(&mut other.delegations);
+        self.adopted.append(&mut other.adopted);
+        self.unserved.append(&mut other.unserved);
         self.refused.append(&mut other.refused);
+    }
+}
+
+/// Drops what is twice after the first `start` items, as when two references name the same object.
+pub fn dedup_after<T: Ord>(start: usize, list: &mut Vec<T>) {
+    if list.len() > start + 1 {
+        let mut tail = list.split_off(start);
+        tail.sort_unstable();
+        tail.dedup();
+        list.append(&mut tail);
     }
 }
 

@@ -4,16 +4,21 @@
 //! them together. Namespaces are nodes without links: where one stands depends on the path, see
 //! [`Topology::namespace`].
 
-#![allow(dead_code)]
-
 mod api;
 mod backends;
 mod build;
+mod certificates;
+mod claims;
+mod contest;
+mod delegation;
+mod gateways;
 mod grants;
 mod hostname;
 mod index;
+mod link;
 mod links;
 mod listeners;
+mod matches;
 mod namespaces;
 mod reference;
 mod routes;
@@ -126,6 +131,8 @@ pub struct Topology {
     /// Parents before children.
     order: Vec<NodeId>,
     live: Vec<bool>,
+    /// In order.
+    unserved: Vec<NodeId>,
     refused: Vec<Refused>,
 }
 
@@ -162,6 +169,12 @@ impl Topology {
     /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.
     pub fn live(&self, id: NodeId) -> bool {
         self.live[id.0 as usize]
+    }
+
+    /// Whether a listener is served: not if it conflicts with another, or if its protocol is unknown. Routes attach to
+    /// it in any case.
+    pub fn served(&self, listener: NodeId) -> bool {
+        self.unserved.binary_search(&listener).is_err()
     }
 
     /// The node of a whole object, or of something that is only named. A Service that is the parent of routes has

@@ -1,8 +1,8 @@
 //! Routes and their parents: which listeners, and which Services of a mesh, a route attaches to.
 
 use super::api::{self, RouteKind};
-use super::hostname::intersect;
-use super::index::{Found, Index};
+use super::hostname::{intersect, narrower};
+use super::index::{Found, Index, dedup_after};
 use super::listeners::Listener;
 use super::namespaces::Namespace;
 use super::reference::Reference;
@@ -31,6 +31,13 @@ impl<'o> Guest<'o> {
         self.hostnames.iter().filter_map(Value::as_str)
     }
 
+    /// The hostnames that it has on a listener: what both allow.
+    pub fn hostnames_on(&self, listener: &Listener<'o>) -> Vec<&'o str> {
+        let hostnames: Vec<&str> =
+            self.hostnames().filter_map(|hostname| narrower(hostname, listener.hostname)).collect();
+        if hostnames.is_empty() { vec![listener.hostname] } else { hostnames }
+    }
+
     fn fits(&self, listener: &Listener) -> bool {
         let mut hostnames = self.hostnames().peekable();
         hostnames.peek().is_none() || hostnames.any(|hostname| intersect(hostname, listener.hostname))
@@ -53,13 +60,14 @@ pub fn attach<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mu
                     true => found.refuse(parent, guest.id, why::no_such_port(index.objects.get(service), &parent)),
                 }
             }
-            // Delegation is the parent's to give: see there.
-            (Level::Route, _) if guest.kind == RouteKind::Http && parent.kind == guest.kind.name() => {}
+            (Level::Route, Some(above)) if guest.kind == RouteKind::Http && parent.kind == guest.kind.name() => {
+                found.adopted.push((above, id));
+            }
             _ => found.refuse(parent, guest.id, why::no_such_parent(index, &parent)),
         }
     }
-    dedup_from(&mut found.links, links);
-    dedup_from(&mut found.frontends, frontends);
+    dedup_after(links, &mut found.links);
+    dedup_after(frontends, &mut found.frontends);
 }
 
 pub fn parents(route: &Object) -> impl Iterator<Item = Reference<'_>> {
@@ -127,17 +135,4 @@ fn missing_port(service: &Object, parent: &Reference) -> bool {
     };
     let ports = service.spec().list_at("ports");
     (parent.section.is_some() || parent.port.is_some()) && !ports.is_empty() && !ports.iter().any(is_named)
-}
-
-/// Drops what two references of one route have in common.
-fn dedup_from<T: Ord + Copy>(list: &mut Vec<T>, from: usize) {
-    if list.len() > from + 1 {
-        list[from..].sort_unstable();
-        let mut last = None;
-        let mut at = 0;
-        list.retain(|item| {
-            at += 1;
-            at <= from || last.replace(*item) != Some(*item)
-        });
-    }
 }

@@ -1,34 +1,43 @@
 //! Why something does not attach, in words that say what to do.
 
+use std::fmt;
+
 use super::index::{Index, Refusal};
 use super::listeners::Listener;
 use super::reference::Reference;
 use super::routes::Guest;
-use super::sections;
-use crate::object::{Object, ObjectRef};
+use super::{Level, api, sections};
+use crate::object::{Object, ObjectId, ObjectRef};
 
 /// How many names a message lists before it only counts.
 const SHOWN: usize = 5;
 
 /// `` `a`, `b` and 3 more``.
-pub fn list<T: std::fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
-    let mut names = names.into_iter();
+pub fn list<T: fmt::Display>(names: impl ExactSizeIterator<Item = T>) -> String {
+    let mut names = names;
     let shown: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    match names.count() {
+    match names.len() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
 pub fn no_such_parent(index: &Index, parent: &Reference) -> Refusal {
-    let Reference { group, kind, namespace, .. } = parent;
-    let there = index.objects.each(group, kind).filter(|(_, object)| object.id.namespace == *namespace);
-    let mut there = there.map(|(_, object)| &object.id.name).peekable();
-    let message = match there.peek() {
-        Some(_) => format!("there is no {kind} `{}` in namespace `{namespace}`, only {}", parent.name, list(there)),
-        None => format!("there is no {kind} `{}` in namespace `{namespace}`", parent.name),
-    };
-    Refusal::new("NoMatchingParent", message)
+    Refusal::new("NoMatchingParent", not_there(index, parent))
+}
+
+pub fn no_such_backend(index: &Index, backend: &Reference) -> Refusal {
+    Refusal::new("BackendNotFound", not_there(index, backend))
+}
+
+pub fn not_there(index: &Index, named: &Reference) -> String {
+    let Reference { group, kind, namespace, name, .. } = named;
+    let there = index.objects.within(group, kind, namespace);
+    let there = there.map(|id| &index.objects.get(ObjectId(id)).id.name);
+    match there.len() {
+        0 => format!("there is no {kind} `{name}` in namespace `{namespace}`"),
+        _ => format!("there is no {kind} `{name}` in namespace `{namespace}`, only {}", list(there)),
+    }
 }
 
 pub fn no_such_listener(parent: &Reference, listeners: &[Listener]) -> Refusal {
@@ -63,11 +72,12 @@ pub fn not_allowed<'l, 'o: 'l>(
 }
 
 pub fn no_common_hostname<'l, 'o: 'l>(guest: &Guest, listeners: impl Iterator<Item = &'l Listener<'o>>) -> Refusal {
-    let theirs = listeners.map(|listener| format!("{} ({})", listener.hostname, listener.name));
+    let own: Vec<&str> = guest.hostnames().collect();
+    let theirs: Vec<String> = listeners.map(|listener| format!("{} ({})", listener.hostname, listener.name)).collect();
     let message = format!(
         "its hostnames {} have nothing in common with those of the listeners, {}",
-        list(guest.hostnames()),
-        list(theirs)
+        list(own.iter()),
+        list(theirs.iter())
     );
     Refusal::new("NoMatchingListenerHostname", message)
 }
@@ -93,17 +103,11 @@ fn missing_port(service: &Object, named: &Reference) -> String {
     format!("{} has no port {asked}, only {}", service.id, list(there))
 }
 
-pub fn no_such_backend(index: &Index, backend: &Reference) -> Refusal {
-    Refusal { reason: "BackendNotFound", ..no_such_parent(index, backend) }
-}
-
 pub fn unknown_kind(backend: &Reference) -> Refusal {
     let kind =
         if backend.group.is_empty() { backend.kind.to_owned() } else { format!("{}.{}", backend.kind, backend.group) };
-    Refusal::new(
-        "InvalidKind",
-        format!("a `{kind}` cannot be a backend, and none is there; a backend is usually a Service"),
-    )
+    let none = if api::level(backend.group, backend.kind) == Level::Other { ", and none is there" } else { "" };
+    Refusal::new("InvalidKind", format!("a `{kind}` cannot be a backend{none}; a backend is usually a Service"))
 }
 
 pub fn not_granted(from: &ObjectRef, to: &Reference) -> Refusal {

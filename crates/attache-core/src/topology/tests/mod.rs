@@ -1,5 +1,10 @@
 #![allow(clippy::unwrap_used)]
 
+mod backends;
+mod delegation;
+mod listeners;
+mod properties;
+
 use serde_json::{Value as Json, json};
 
 use super::*;
@@ -72,8 +77,12 @@ impl Shown {
         self.topology.live(nodes.find(|id| self.topology.name(&self.objects, *id) == name).unwrap())
     }
 
-    pub fn has(&self, link: &str) -> bool {
-        self.links.iter().any(|l| l == link)
+    /// What hangs directly below a node, in words, in order.
+    pub fn below(&self, parent: &str) -> Vec<&str> {
+        let mut below: Vec<&str> =
+            self.links.iter().filter_map(|link| link.strip_prefix(parent)?.strip_prefix(" > ")).collect();
+        below.sort_unstable();
+        below
     }
 }
 

@@ -1,0 +1,184 @@
+//! Delegation: a rule that names HTTPRoutes as its backends hands its requests on to them.
+
+use hashbrown::HashMap;
+
+use super::api::GATEWAY_API;
+use super::index::{Found, Index, Refusal};
+use super::matches::narrows;
+use super::reference::Reference;
+use super::routes::parents;
+use super::{NodeId, why};
+use crate::object::{Object, ObjectId, Objects};
+use crate::value::Value;
+
+/// Groups of the kind `label`, which stands for all HTTPRoutes that carry its name in the group's label.
+pub const BY_LABEL: [(&str, &str); 2] = [
+    ("delegation.kgateway.dev", "delegation.kgateway.dev/label"),
+    ("delegation.gateway.solo.io", "delegation.gateway.solo.io/label"),
+];
+
+/// The namespace that means all of them, where routes are chosen by label.
+const ALL_NAMESPACES: &str = "all";
+
+/// Lets a child take its rule's matches over instead of repeating them.
+const INHERITS_MATCHES: [&str; 2] =
+    ["delegation.kgateway.dev/inherit-parent-matcher", "delegation.gateway.solo.io/inherit-parent-matcher"];
+
+/// A rule of route `parent` hands on to route `child`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Delegation {
+    pub parent: ObjectId,
+    pub rule: NodeId,
+    pub child: ObjectId,
+}
+
+/// Whether an HTTPRoute that names this as its backend delegates.
+pub fn is_meant(backend: &Reference) -> bool {
+    (backend.group, backend.kind) == (GATEWAY_API, "HTTPRoute") || label(backend).is_some()
+}
+
+fn label(backend: &Reference) -> Option<&'static str> {
+    let (_, label) = BY_LABEL.iter().find(|(group, _)| backend.kind == "label" && backend.group == *group)?;
+    Some(label)
+}
+
+/// The routes that a rule delegates to by one of its backendRefs.
+pub fn children<'o>(
+    index: &Index<'o>,
+    route: &Object,
+    rule: &Value,
+    backend: &Reference<'o>,
+) -> Result<Vec<ObjectId>, Refusal> {
+    let objects = index.objects;
+    let joins = |child: &ObjectId| accept(route, rule, objects.get(*child));
+    let (children, asked): (Vec<ObjectId>, String) = match (label(backend), backend.name) {
+        (Some(label), value) => {
+            let everywhere = backend.namespace == ALL_NAMESPACES;
+            let labelled = index.labelled(label, value).iter().copied();
+            let here = |child: &ObjectId| everywhere || objects.get(*child).id.namespace == backend.namespace;
+            let place =
+                if everywhere { "any namespace".to_owned() } else { format!("namespace `{}`", backend.namespace) };
+            (labelled.filter(here).collect(), format!("with label `{label}: {value}` in {place}"))
+        }
+        (None, "" | "*") => {
+            let all = objects.within(GATEWAY_API, "HTTPRoute", backend.namespace).map(ObjectId);
+            (all.collect(), format!("in namespace `{}`", backend.namespace))
+        }
+        (None, _) => {
+            let child = backend.find(objects).ok_or_else(|| why::no_such_backend(index, backend))?;
+            return joins(&child).map(|()| vec![child]);
+        }
+    };
+    let own = objects.find(&route.id);
+    let children: Vec<ObjectId> =
+        children.into_iter().filter(|child| Some(*child) != own && joins(child).is_ok()).collect();
+    match children.is_empty() {
+        false => Ok(children),
+        true => {
+            Err(Refusal::new("BackendNotFound", format!("there is no HTTPRoute {asked} that it could delegate to")))
+        }
+    }
+}
+
+/// Whether a child lets itself be delegated to.
+fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), Refusal> {
+    let mut named = parents(child).peekable();
+    let is_parent = |named: Reference| {
+        (named.group, named.kind) == (GATEWAY_API, "HTTPRoute")
+            && named.namespace == parent.id.namespace
+            && named.name == parent.id.name
+    };
+    if named.peek().is_some() && !named.any(is_parent) {
+        let message = format!("{} has parentRefs, and none of them names {}", child.id, parent.id);
+        return Err(Refusal::new("RefNotPermitted", message));
+    }
+    if !child.spec().list_at("hostnames").is_empty() {
+        let message = format!("{} has hostnames: a route that is delegated to takes those of its parent", child.id);
+        return Err(Refusal::new("UnsupportedValue", message));
+    }
+    let inherits = INHERITS_MATCHES.iter().any(|name| child.annotation(name) == Some("true"));
+    if !inherits && !child.spec().list_at("rules").iter().any(|below| narrows(below, rule)) {
+        let message = format!("no match of {} lies within those of the rule that delegates to it", child.id);
+        return Err(Refusal::new("UnsupportedValue", message));
+    }
+    Ok(())
+}
+
+/// Turns delegations into links, except those that close a circle, and says how deep below another route each child
+/// stands. Circles are opened where they come back to a route that is attached elsewhere, if there is one.
+pub fn settle(
+    objects: &Objects,
+    delegations: &[Delegation],
+    attached: impl Fn(ObjectId) -> bool,
+    found: &mut Found,
+) -> HashMap<ObjectId, u32> {
+    let (circular, finished) = walk(delegations, attached);
+    for (at, delegation) in delegations.iter().enumerate() {
+        let &Delegation { parent, rule, child } = delegation;
+        match circular.get(&at) {
+            None => found.links.push((rule, NodeId(child.0))),
+            Some(circle) => {
+                let circle = why::list(circle.iter().map(|route| &objects.get(*route).id));
+                let message =
+                    format!("the routes {circle} delegate in a circle: this step, which closes it, is left out");
+                found.refuse(&objects.get(parent).id, &objects.get(child).id, Refusal::new("RefNotPermitted", message));
+            }
+        }
+    }
+    let mut depths = HashMap::new();
+    for parent in finished.into_iter().rev() {
+        let depth = depths.get(&parent).copied().unwrap_or(0);
+        for (at, delegation) in of_parent(delegations, parent) {
+            if !circular.contains_key(&at) {
+                let below = depths.entry(delegation.child).or_insert(0);
+                *below = (*below).max(depth + 1);
+            }
+        }
+    }
+    depths
+}
+
+/// The delegations that close a circle, with the routes of it, and all routes, children before parents.
+fn walk(
+    delegations: &[Delegation],
+    attached: impl Fn(ObjectId) -> bool,
+) -> (HashMap<usize, Vec<ObjectId>>, Vec<ObjectId>) {
+    let mut parents: Vec<ObjectId> = delegations.iter().map(|delegation| delegation.parent).collect();
+    parents.dedup();
+    parents.sort_by_key(|parent| !attached(*parent));
+    let mut open: HashMap<ObjectId, bool> = HashMap::new();
+    let (mut circular, mut finished) = (HashMap::new(), Vec::new());
+    for root in parents {
+        let mut path = vec![];
+        let mut next = Some(root).filter(|root| !open.contains_key(root));
+        loop {
+            if let Some(route) = next.take() {
+                open.insert(route, true);
+                path.push((route, of_parent(delegations, route)));
+            }
+            let Some((route, below)) = path.last_mut() else { break };
+            match below.next() {
+                None => {
+                    open.insert(*route, false);
+                    finished.push(*route);
+                    path.pop();
+                }
+                Some((at, Delegation { child, .. })) => match open.get(child) {
+                    None => next = Some(*child),
+                    Some(false) => {}
+                    Some(true) => {
+                        let circle = path.iter().map(|(route, _)| *route).skip_while(|route| route != child).collect();
+                        circular.insert(at, circle);
+                    }
+                },
+            }
+        }
+    }
+    (circular, finished)
+}
+
+fn of_parent(delegations: &[Delegation], parent: ObjectId) -> impl Iterator<Item = (usize, &Delegation)> {
+    let first = delegations.partition_point(|delegation| delegation.parent < parent);
+    let rest = delegations.iter().enumerate().skip(first);
+    rest.take_while(move |(_, delegation)| delegation.parent == parent)
+}

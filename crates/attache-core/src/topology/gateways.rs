@@ -1,0 +1,111 @@
+//! A Gateway with its ListenerSets, merged in order, and what is wrong with each listener.
+
+use hashbrown::HashMap;
+
+use super::api::{GATEWAY_API, LISTENER_SETS, Protocol};
+use super::claims::Claims;
+use super::index::{Found, Index, Refusal};
+use super::listeners::Listener;
+use super::namespaces::Allowed;
+use super::reference::Reference;
+use super::{NodeId, certificates, why};
+use crate::object::{Object, ObjectId};
+
+/// The ListenerSets of each Gateway, the oldest first.
+pub fn listener_sets(index: &Index, found: &mut Found) -> HashMap<ObjectId, Vec<ObjectId>> {
+    let mut sets: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+    for (id, set) in LISTENER_SETS.iter().flat_map(|(group, kind)| index.objects.each(group, kind)) {
+        let parent = set.spec().get("parentRef").and_then(|parent| Reference::parent(parent, &set.id.namespace));
+        let Some(parent) = parent else { continue };
+        let is_gateway = parent.group == GATEWAY_API && parent.kind == "Gateway";
+        match parent.find(index.objects).filter(|_| is_gateway) {
+            Some(gateway) => sets.entry(gateway).or_default().push(id),
+            None => found.refuse(parent, &set.id, why::no_such_parent(index, &parent)),
+        }
+    }
+    for sets in sets.values_mut() {
+        sets.sort_by(|a, b| index.objects.get(*a).by_age(index.objects.get(*b)));
+    }
+    sets
+}
+
+/// Judges the listeners of a Gateway and of those of its ListenerSets that it lets in.
+pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
+    let gateway = index.objects.get(id);
+    let mut claims = Claims::default();
+    judge(index, id, gateway, &mut claims, found);
+    let allowed = gateway.spec().at(&["allowedListeners", "namespaces"]);
+    let allowed = allowed.and_then(Allowed::read).unwrap_or(Allowed::Nobody);
+    for &set_id in sets {
+        let set = index.objects.get(set_id);
+        if !allowed.lets_in(&gateway.id.namespace, &index.namespaces.get(&set.id.namespace)) {
+            let from = allowed.describe(&gateway.id.namespace);
+            let message = format!("{} lets in listeners from {from}: see its `spec.allowedListeners`", gateway.id);
+            found.refuse(&gateway.id, &set.id, Refusal::new("NotAllowed", message));
+        } else if judge(index, set_id, set, &mut claims, found) {
+            found.links.push((NodeId(id.0), NodeId(set_id.0)));
+        } else {
+            let refusal = Refusal::new("ListenersNotValid", "none of its listeners is valid");
+            found.refuse(&gateway.id, &set.id, refusal);
+        }
+    }
+}
+
+/// Says what is wrong with the listeners of one object, and whether any of them is served. Whoever comes later loses
+/// against `claims`; inside one object nobody wins.
+fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Claims<'o>, found: &mut Found) -> bool {
+    let listeners = index.listeners(id);
+    let lost: Vec<Option<&'static str>> = listeners.iter().map(|listener| claims.conflict(listener, 0)).collect();
+    let mut own = Claims::default();
+    for (listener, _) in listeners.iter().zip(&lost).filter(|(_, lost)| lost.is_none()) {
+        own.add(listener);
+        claims.add(listener);
+    }
+    let mut served = false;
+    for (position, (listener, lost)) in listeners.iter().zip(lost).enumerate() {
+        let mut refuse = |refusal| found.refuse(&owner.id, format!("{}#{}", owner.id, listener.name), refusal);
+        let conflict = match lost {
+            Some(reason) => Some(Refusal::new(reason, format!("{} is taken by an older claim", claim(listener)))),
+            None => own.conflict(listener, 1).map(|reason| {
+                Refusal::new(
+                    reason,
+                    format!(
+                        "more than one listener of {} claims {}: none of them is served",
+                        owner.id,
+                        claim(listener)
+                    ),
+                )
+            }),
+        };
+        let fault = conflict.or_else(|| unsupported_protocol(listener));
+        certificates::check(index, owner, listener, &mut refuse);
+        let unserved: Vec<&str> = listener.unserved_kinds().collect();
+        if !unserved.is_empty() {
+            let message = format!("a listener of its protocol cannot serve {}", why::list(unserved.iter()));
+            refuse(Refusal::new("InvalidRouteKinds", message));
+        }
+        match fault {
+            Some(fault) => {
+                refuse(fault);
+                found.unserved.push(index.sections.node(id, position));
+            }
+            None => served = true,
+        }
+    }
+    served
+}
+
+fn unsupported_protocol(listener: &Listener) -> Option<Refusal> {
+    let protocol = listener.spec.get_str("protocol").unwrap_or_default();
+    let message = format!("protocol `{protocol}` is none of HTTP, HTTPS, TLS, TCP and UDP: no route can attach");
+    (listener.protocol == Protocol::Unknown).then(|| Refusal::new("UnsupportedProtocol", message))
+}
+
+fn claim(listener: &Listener) -> String {
+    let protocol = listener.spec.get_str("protocol").unwrap_or_default();
+    match (listener.protocol.has_hostnames(), listener.hostname) {
+        (false, _) => format!("port {} ({protocol})", listener.port),
+        (true, "") => format!("port {} ({protocol}) for any hostname", listener.port),
+        (true, hostname) => format!("port {} ({protocol}) for `{hostname}`", listener.port),
+    }
+}

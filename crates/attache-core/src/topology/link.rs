@@ -1,0 +1,129 @@
+//! All links: those of each object on its own, then what the links of several decide together.
+
+use std::collections::BTreeMap;
+
+use hashbrown::{HashMap, HashSet};
+use rayon::iter::ParallelIterator;
+use rayon::slice::ParallelSlice;
+
+use super::api::{GATEWAY_API, RouteKind};
+use super::delegation::Delegation;
+use super::index::{Found, Index, Refusal};
+use super::{NodeId, Topology, backends, contest, delegation, gateways, routes};
+use crate::object::{ObjectId, ObjectRef, Objects};
+
+/// Routes are linked in parallel, this many at a time.
+const CHUNK: usize = 512;
+
+/// The links, and how deep below another route each delegated one stands.
+pub fn all(topology: &Topology, index: &Index) -> (Found, HashMap<ObjectId, u32>) {
+    let mut found = Found::default();
+    link_gateways(topology, index, &mut found);
+    for (id, _) in index.objects.iter() {
+        found.links.extend(index.sections.nodes(id).map(|section| (NodeId(id.0), section)));
+    }
+    let mut of_routes = link_routes(index);
+    settle_contests(topology, index, &mut of_routes);
+    let depths = settle_delegations(index.objects, &mut of_routes);
+    found.append(&mut of_routes);
+    (found, depths)
+}
+
+fn link_gateways(topology: &Topology, index: &Index, found: &mut Found) {
+    let sets = gateways::listener_sets(index, found);
+    for (id, gateway) in index.objects.each(GATEWAY_API, "Gateway") {
+        let class = gateway.spec().get_str("gatewayClassName").unwrap_or_default();
+        if let Some(class) = topology.find(index.objects, &ObjectRef::new(GATEWAY_API, "GatewayClass", "", class)) {
+            found.links.push((class, NodeId(id.0)));
+        }
+        gateways::link(index, id, sets.get(&id).map_or(&[], Vec::as_slice), found);
+    }
+}
+
+fn link_routes(index: &Index) -> Found {
+    let routes = RouteKind::ALL.into_iter().flat_map(|kind| index.objects.of_kind(GATEWAY_API, kind.name()));
+    let routes: Vec<ObjectId> = routes.map(ObjectId).collect();
+    let chunks: Vec<Found> = routes
+        .par_chunks(CHUNK)
+        .map(|routes| {
+            let mut found = Found::default();
+            for &id in routes {
+                let route = index.objects.get(id);
+                routes::attach(index, id, route, &mut found);
+                backends::link(index, id, route, &mut found);
+            }
+            found
+        })
+        .collect();
+    let mut found = Found::default();
+    for mut chunk in chunks {
+        found.append(&mut chunk);
+    }
+    found
+}
+
+/// Takes back the links of HTTPRoutes and GRPCRoutes that lose against an older one of the other kind.
+fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
+    let http = index.objects.of_kind(GATEWAY_API, RouteKind::Http.name());
+    let grpc = index.objects.of_kind(GATEWAY_API, RouteKind::Grpc.name());
+    if http.is_empty() || grpc.is_empty() {
+        return;
+    }
+    let mut contests: BTreeMap<NodeId, Vec<ObjectId>> = BTreeMap::new();
+    for &(listener, route) in &found.links {
+        if grpc.contains(&route.0) {
+            contests.entry(listener).or_default().push(ObjectId(route.0));
+        }
+    }
+    for &(listener, route) in &found.links {
+        if http.contains(&route.0)
+            && let Some(routes) = contests.get_mut(&listener)
+        {
+            routes.push(ObjectId(route.0));
+        }
+    }
+    let mut lost = HashSet::new();
+    for (node, routes) in contests {
+        let Some(owner) = topology.node(node).owner.object() else { continue };
+        let position = node.0 - index.sections.range(owner).start;
+        let Some(listener) = index.listeners(owner).get(position as usize) else { continue };
+        for (route, refusal) in contest::losers(index, listener, routes) {
+            lost.insert((node, NodeId(route.0)));
+            found.refuse(topology.name(index.objects, node), &index.objects.get(route).id, refusal);
+        }
+    }
+    found.links.retain(|link| !lost.contains(link));
+}
+
+fn settle_delegations(objects: &Objects, found: &mut Found) -> HashMap<ObjectId, u32> {
+    let mut delegations = std::mem::take(&mut found.delegations);
+    delegations.sort_unstable();
+    delegations.dedup();
+    let mut unwanted = unwanted(objects, &delegations, found);
+    found.append(&mut unwanted);
+    if delegations.is_empty() {
+        return HashMap::new();
+    }
+    let attached = found.links.iter().map(|(_, child)| *child);
+    let attached: HashSet<NodeId> = attached.chain(found.frontends.iter().map(|(_, child)| *child)).collect();
+    delegation::settle(objects, &delegations, |route| attached.contains(&NodeId(route.0)), found)
+}
+
+/// Refuses the routes that name a parent route which does not delegate to them.
+fn unwanted(objects: &Objects, delegations: &[Delegation], found: &Found) -> Found {
+    let mut unwanted = Found::default();
+    if found.adopted.is_empty() {
+        return unwanted;
+    }
+    let given: HashSet<(ObjectId, ObjectId)> = delegations.iter().map(|one| (one.parent, one.child)).collect();
+    let refused = found.refused.iter().map(|refused| (refused.parent.as_str(), refused.child.as_str()));
+    let refused: HashSet<(&str, &str)> = refused.collect();
+    for (parent, child) in found.adopted.iter().filter(|link| !given.contains(*link)) {
+        let [parent, child] = [parent, child].map(|id| &objects.get(*id).id);
+        if !refused.contains(&(&*parent.to_string(), &*child.to_string())) {
+            let message = format!("{parent} does not delegate to it: no rule of it names it as a backend");
+            unwanted.refuse(parent, child, Refusal::new("NoMatchingParent", message));
+        }
+    }
+    unwanted
+}
