@@ -33,7 +33,7 @@ impl<'o> Namespaces<'o> {
         let mut last = "";
         for (_, object) in objects.iter() {
             let name = object.id.namespace.as_str();
-            if name != last {
+            if name != last && !name.is_empty() {
                 by_name.entry(name).or_insert_with(|| {
                     let object = objects.lookup("", "Namespace", "", name);
                     let labels = object.map_or(&Value::Null, |id| objects.get(id).labels());

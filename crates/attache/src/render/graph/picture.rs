@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attache_core::topology::Refused;
+use attache_core::topology::{Level, Refused};
 
 use super::{Graph, Vertex};
 
@@ -23,7 +23,9 @@ pub struct Link {
 
 impl Picture {
     pub fn new(graph: &Graph) -> Picture {
-        let shown = graph.only(|node| !node.is_minor());
+        // A Namespace says something only by the policies on it.
+        let tells = |node: &Vertex| node.level != Some(Level::Namespace) || !node.policies.is_empty();
+        let shown = graph.only(|node| !node.is_minor() && tells(node));
         let edges = [shown.namespace_edges(), shown.edges].concat();
         let mut at: BTreeMap<String, usize> = shown.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
         let mut nodes = shown.nodes;
