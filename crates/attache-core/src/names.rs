@@ -97,6 +97,8 @@ pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T
         .collect();
     near.sort_by(|(a, left), (b, right)| a.cmp(b).then_with(|| left.as_ref().cmp(right.as_ref())));
     near.dedup_by(|(_, a), (_, b)| a.as_ref() == b.as_ref());
+    let nearest = near.first().map_or(0, |(distance, _)| *distance);
+    near.retain(|(distance, _)| *distance <= nearest + nearest / 2);
     near.into_iter().take(3).map(|(_, candidate)| candidate).collect()
 }
 
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_nearest_names_come_first_and_strangers_not_at_all() {
-        assert_eq!(nearest("caeks", ["pies", "cakes", "cake", "gateway"]), ["cakes", "cake"]);
+        assert_eq!(nearest("caeks", ["pies", "cakes", "cake", "gateway"]), ["cakes"]);
         assert_eq!(nearest("route", ["httproute", "service"]), ["httproute"]);
         assert!(nearest("zebra", ["cakes", "pies"]).is_empty());
     }

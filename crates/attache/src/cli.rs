@@ -69,6 +69,9 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Get(commands::get::Get),
+    Effective(commands::effective::Effective),
+    Status(commands::status::Status),
     Topology(commands::topology::Topology),
     Completions(commands::completions::Completions),
     Version(commands::version::Version),

@@ -1,18 +1,25 @@
 //! What a command looks at: the objects it was given, and what the engine makes of them.
 
+use attache_core::engine::Engine;
+use attache_core::kinds::{Settings, built_in};
+use attache_core::model::Model;
+use attache_core::names::{KindName, nearest};
 use attache_core::object::Objects;
+use attache_core::policy::PolicyId;
 use attache_core::problem::Problem;
-use attache_core::topology::{NodeId, Topology};
+use attache_core::topology::{Level, NodeId};
 
 use crate::cli::{Global, program};
+use crate::commands::Verdict;
 use crate::failure::Failure;
-use crate::target::{Query, Target};
+use crate::target::{Query, Target, did_you_mean, listed};
 use crate::{render, source};
 
 #[derive(Debug)]
 pub struct Input {
-    pub objects: Objects,
-    pub topology: Topology,
+    pub engine: Engine,
+    /// Fine if all of the input could be used. If not, the answer is for the rest of it.
+    pub verdict: Verdict,
 }
 
 impl Input {
@@ -22,26 +29,84 @@ impl Input {
             let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", program());
             return Err(Problem::error("there is nothing to look at").help(help).into());
         }
-        let reading = source::load(&global.files, global.quiet, |_, _| false);
-        let shown = reading.problems.iter().filter(|problem| problem.is_error() || !global.quiet);
-        render::problem::show_all(shown);
-        let objects = Objects::new(reading.objects);
-        let topology = Topology::build(&objects, &[]);
-        Ok(Input { objects, topology })
-    }
-
-    /// The nodes of the topology that `target` names.
-    pub fn nodes(&self, target: &Target) -> Vec<NodeId> {
-        let Some(whole) = self.topology.find(&self.objects, &target.id) else { return Vec::new() };
-        match &target.section {
-            None => [whole].into_iter().chain(self.topology.frontend(whole)).collect(),
-            Some(section) => self.topology.section(whole, section).into_iter().collect(),
+        let (built_in, _) = built_in();
+        let cluster_scoped = |group: &str, kind: &str| {
+            built_in.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
+        };
+        let reading = source::load(&global.files, global.quiet, cluster_scoped);
+        let settings = Settings { infer_unlabelled: global.infer_unlabelled };
+        let engine = Engine::new(Objects::new(reading.objects), &built_in, settings);
+        let problems = reading.problems.iter().chain(engine.problems());
+        render::problem::show_all(problems.clone().filter(|problem| problem.is_error() || !global.quiet));
+        let broken = problems.clone().any(Problem::is_error);
+        if engine.objects().is_empty() {
+            return Err(Problem::error("there are no objects in the input").into());
         }
+        Ok(Input { engine, verdict: if broken { Verdict::No } else { Verdict::Fine } })
     }
 
     /// The object that `words` name, and the words that follow.
     pub fn target<'w>(&self, words: &'w [String], global: &Global) -> Result<(Target, &'w [String]), Failure> {
         let (query, rest) = Query::parse(words)?;
-        Ok((query.find(&self.objects, &self.topology, global.namespace.as_deref())?, rest))
+        let (objects, topology) = (self.engine.objects(), self.engine.topology());
+        Ok((query.find(objects, topology, global.namespace.as_deref())?, rest))
+    }
+
+    /// The nodes of the topology that `target` names: a Service in front of routes is two.
+    pub fn nodes(&self, target: &Target) -> Vec<NodeId> {
+        let topology = self.engine.topology();
+        let Some(whole) = topology.find(self.engine.objects(), &target.id) else { return Vec::new() };
+        match &target.section {
+            None => [whole].into_iter().chain(topology.frontend(whole)).collect(),
+            Some(section) => topology.section(whole, section).into_iter().collect(),
+        }
+    }
+
+    /// The policy kinds that are called `name`, or all of them.
+    pub fn models(&self, name: Option<&str>) -> Result<Vec<&Model>, Failure> {
+        let models = self.engine.models().iter();
+        let Some(name) = name else { return Ok(models.collect()) };
+        let wanted = KindName::parse(name);
+        let is_it = |group: &str, kind: &str| wanted.matches(group, kind);
+        let found: Vec<&Model> = models.filter(|model| is_it(&model.kind.group, &model.kind.kind)).collect();
+        let kinds = || self.engine.kinds().iter().map(|(_, kind)| kind);
+        if found.is_empty() && !kinds().any(|kind| is_it(&kind.group, &kind.kind)) {
+            let near = nearest(name, kinds().map(|kind| kind.kind.to_lowercase()));
+            let help = match kinds().next() {
+                None => "the input has no policy kinds: add their CRDs or PolicyKind documents".to_owned(),
+                Some(_) if near.is_empty() => {
+                    format!("there are {}", listed(kinds().map(|kind| kind.kind.to_lowercase()), 12))
+                }
+                Some(_) => did_you_mean(near),
+            };
+            return Err(Problem::error(format!("unknown policy kind `{name}`")).help(help).into());
+        }
+        Ok(found)
+    }
+
+    pub fn name(&self, node: NodeId) -> String {
+        self.engine.topology().name(self.engine.objects(), node)
+    }
+
+    /// What a node is, for a sentence: `Gateway`, `HTTPRoute rule`.
+    pub fn what(&self, node: NodeId) -> String {
+        let topology = self.engine.topology();
+        let kind = &topology.id(self.engine.objects(), node).kind;
+        match topology.node(node).level {
+            Level::Listener => format!("{kind} listener"),
+            Level::RouteRule => format!("{kind} rule"),
+            Level::BackendPort => format!("{kind} port"),
+            _ => kind.to_string(),
+        }
+    }
+
+    pub fn policy(&self, policy: PolicyId) -> String {
+        self.engine.policy_id(policy).to_string()
+    }
+
+    /// Whether a node is in the namespace that was asked for.
+    pub fn is_in(&self, node: NodeId, namespace: Option<&str>) -> bool {
+        let id = self.engine.topology().id(self.engine.objects(), node);
+        namespace.is_none_or(|wanted| id.namespace == wanted)
     }
 }

@@ -6,9 +6,11 @@
 
 mod cli;
 mod commands;
+mod documents;
 mod failure;
 mod input;
 mod render;
+mod scopes;
 mod source;
 mod target;
 

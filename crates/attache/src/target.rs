@@ -168,7 +168,7 @@ fn incomplete(words: &str) -> Problem {
     Problem::error(message).help("write KIND/NAME or KIND/NAMESPACE/NAME, as in httproute/cakes or gw/infra/main#https")
 }
 
-fn did_you_mean(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
+pub fn did_you_mean(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
     format!("did you mean {}?", either(choices))
 }
 
@@ -182,7 +182,7 @@ fn either(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
 }
 
 /// The first `most` of them, and how many more there are.
-fn listed(all: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> String {
+pub fn listed(all: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> String {
     let words: Vec<String> = all.into_iter().map(|one| format!("`{one}`")).collect();
     let shown = words[..words.len().min(most)].join(", ");
     if words.len() > most { format!("{shown} and {} more", words.len() - most) } else { shown }

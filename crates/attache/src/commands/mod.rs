@@ -1,8 +1,13 @@
 //! One file per command.
 
 pub mod completions;
+pub mod effective;
+pub mod get;
+pub mod status;
 pub mod topology;
 pub mod version;
+
+use clap::ValueEnum;
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
@@ -12,12 +17,23 @@ use crate::render::Screen;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Fine,
-    #[expect(dead_code)]
     No,
+}
+
+/// How to print an answer, if not for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Wide,
+    Name,
+    Yaml,
+    Json,
 }
 
 pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
     match &cli.command {
+        Command::Get(command) => command.run(&cli.global, screen),
+        Command::Effective(command) => command.run(&cli.global, screen),
+        Command::Status(command) => command.run(&cli.global, screen),
         Command::Topology(command) => command.run(&cli.global, screen),
         Command::Completions(command) => command.run(screen),
         Command::Version(command) => command.run(screen),

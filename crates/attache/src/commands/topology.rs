@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use attache_core::topology::{Level, NodeId, Refused};
@@ -53,18 +53,18 @@ impl Topology {
             Format::Svg => screen.write_all(graph::svg(&graph).as_bytes())?,
             Format::Json => screen.json(&graph::document(&graph))?,
         }
-        Ok(Verdict::Fine)
+        Ok(input.verdict)
     }
 
     fn graph(&self, input: &Input, global: &Global) -> Result<Graph, Failure> {
         let nodes = match (self.object.is_empty(), &global.namespace) {
             (false, _) => around(input, &input.nodes(&input.target(&self.object, global)?.0)),
             (true, Some(namespace)) => {
-                let here = |(node, _): &(NodeId, _)| input.topology.id(&input.objects, *node).namespace == *namespace;
-                let inside: Vec<NodeId> = input.topology.nodes().filter(here).map(|(node, _)| node).collect();
+                let here = |(node, _): &(NodeId, _)| input.is_in(*node, Some(namespace));
+                let inside: Vec<NodeId> = input.engine.topology().nodes().filter(here).map(|(node, _)| node).collect();
                 around(input, &inside)
             }
-            (true, None) => input.topology.order().to_vec(),
+            (true, None) => input.engine.topology().order().to_vec(),
         };
         Ok(cut_out(input, &nodes))
     }
@@ -72,7 +72,7 @@ impl Topology {
 
 /// `nodes` with everything above and below them, parents first.
 fn around(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
-    let count = input.topology.nodes().len();
+    let count = input.engine.topology().nodes().len();
     let spread = |next: &dyn Fn(NodeId) -> Vec<NodeId>| {
         let mut seen = vec![false; count];
         let mut todo = nodes.to_vec();
@@ -83,19 +83,24 @@ fn around(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
         }
         seen
     };
-    let above = spread(&|node| input.topology.parents(node).to_vec());
-    let below = spread(&|node| input.topology.children(node).to_vec());
-    let order = input.topology.order().iter().copied();
+    let above = spread(&|node| input.engine.topology().parents(node).to_vec());
+    let below = spread(&|node| input.engine.topology().children(node).to_vec());
+    let order = input.engine.topology().order().iter().copied();
     order.filter(|node| above[node.0 as usize] || below[node.0 as usize]).collect()
 }
 
 fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
-    let (objects, topology) = (&input.objects, &input.topology);
+    let topology = input.engine.topology();
+    let mut attached: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
+    for attachment in &input.engine.attachments().attached {
+        attached.entry(attachment.node).or_default().push(input.policy(attachment.policy));
+    }
     let lives_in = nodes.iter().filter_map(|node| topology.namespace(*node));
     let namespaces: BTreeSet<NodeId> = lives_in.collect();
     // What stands at no level, links to nothing and carries nothing is there, but has no part in this.
     let matters = |node: &NodeId| match topology.node(*node).level {
         Level::Namespace => false,
+        Level::Other if attached.contains_key(node) => true,
         Level::Other => !topology.parents(*node).is_empty() || !topology.children(*node).is_empty(),
         _ => true,
     };
@@ -107,8 +112,8 @@ fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
     let mut graph = Graph::default();
     for (i, node) in shown.iter().enumerate() {
         graph.nodes.push(Vertex {
-            id: topology.name(objects, *node),
-            policies: Vec::new(),
+            id: input.name(*node),
+            policies: attached.remove(node).unwrap_or_default(),
             level: Some(topology.node(*node).level),
             namespace: topology.namespace(*node).and_then(|namespace| at[namespace.0 as usize]),
             count: 1,

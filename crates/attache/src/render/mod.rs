@@ -2,17 +2,17 @@
 
 pub mod graph;
 pub mod problem;
-#[expect(dead_code)]
+pub mod spec;
+pub mod status;
 pub mod style;
-#[expect(dead_code)]
 pub mod table;
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
+use attache_core::text::to_yaml;
+use attache_core::value::Value;
 use serde::Serialize;
-
-pub const API_VERSION: &str = "attache.dev/v1alpha1";
 
 /// Decides for the whole program whether colours are used. `auto` looks at the terminal and at `NO_COLOR`.
 pub fn set_colour(when: clap::ColorChoice) {
@@ -45,6 +45,11 @@ impl Screen {
     pub fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.out, document)?;
         writeln!(self)
+    }
+
+    pub fn yaml(&mut self, document: &impl Serialize) -> io::Result<()> {
+        let value = Value::from(serde_json::to_value(document)?);
+        self.write_all(to_yaml(&value).as_bytes())
     }
 }
 

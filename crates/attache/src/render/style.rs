@@ -35,15 +35,3 @@ impl fmt::Display for Painted {
         write!(f, "{style}{}{style:#}", self.text)
     }
 }
-
-impl From<&str> for Painted {
-    fn from(text: &str) -> Self {
-        paint(PLAIN, text)
-    }
-}
-
-impl From<String> for Painted {
-    fn from(text: String) -> Self {
-        Painted { style: PLAIN, text }
-    }
-}

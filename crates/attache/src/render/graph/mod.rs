@@ -161,7 +161,7 @@ pub fn document(graph: &Graph) -> Document<'_> {
     edges.extend(&graph.edges);
     edges.sort_unstable();
     Document {
-        api_version: super::API_VERSION,
+        api_version: crate::documents::API_VERSION,
         kind: "Topology",
         nodes: &graph.nodes,
         edges: edges.iter().map(|(parent, child)| Edge { parent: id(parent), child: id(child) }).collect(),

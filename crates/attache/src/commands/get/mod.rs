@@ -1,0 +1,56 @@
+mod kinds;
+mod policies;
+mod scopes;
+
+use clap::{Args, ValueEnum};
+
+use super::{Format, Verdict};
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::render::Screen;
+
+/// List what is there, one line each
+///
+/// `policies`: every policy, what it targets and whether it is in force. `kinds`: the policy kinds that are known, and how
+/// they work. `scopes`: every path from a root to an effective target, and the policies in force at its end.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  attache get policies -f manifests/
+  attache get policies -n baker -o wide -f manifests/
+  attache get kinds -f crds/
+  attache get scopes --kind retrypolicy -f manifests/")]
+pub struct Get {
+    #[arg(value_name = "policies|kinds|scopes", hide_possible_values = true)]
+    what: What,
+    /// Only policies of this kind
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// How to show it; `wide` shows more columns
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<Format>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    #[value(alias = "policy")]
+    Policies,
+    #[value(alias = "kind")]
+    Kinds,
+    #[value(alias = "scope")]
+    Scopes,
+}
+
+impl Get {
+    pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
+        let input = Input::read(global)?;
+        let models = input.models(self.kind.as_deref())?;
+        match self.what {
+            What::Policies => policies::get(&input, &models, global.namespace.as_deref(), self.output, screen)?,
+            What::Kinds => kinds::get(&input, self.kind.as_deref(), self.output, screen)?,
+            What::Scopes => scopes::get(&input, &models, global.namespace.as_deref(), self.output, screen)?,
+        }
+        Ok(input.verdict)
+    }
+}

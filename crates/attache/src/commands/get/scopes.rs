@@ -1,0 +1,79 @@
+use std::io::{self, Write};
+
+use attache_core::model::{Model, Scope};
+use serde::Serialize;
+
+use crate::cli::program;
+use crate::commands::Format;
+use crate::documents::List;
+use crate::input::Input;
+use crate::render::Screen;
+use crate::render::style::{DIM, OBJECT, POLICY, paint};
+use crate::render::table::Table;
+use crate::scopes::{Focus, short_path};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Item {
+    policy_kind: String,
+    scope: Vec<String>,
+    #[serde(skip)]
+    short: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// Those that contribute to what is in force.
+    policies: Vec<String>,
+}
+
+pub fn get(
+    input: &Input,
+    models: &[&Model],
+    namespace: Option<&str>,
+    format: Option<Format>,
+    screen: &mut Screen,
+) -> io::Result<()> {
+    let focus = Focus::Everything { namespace: namespace.map(str::to_owned) };
+    let mut items = Vec::new();
+    for model in models {
+        focus.scopes(input, model, &mut |scope| items.push(item(input, model, &scope)));
+    }
+    match format {
+        Some(Format::Json) => screen.json(&List::new("ScopeList", items)),
+        Some(Format::Yaml) => screen.yaml(&List::new("ScopeList", items)),
+        Some(Format::Name) => items.iter().try_for_each(|item| writeln!(screen, "{}", item.scope.join(" > "))),
+        None | Some(Format::Wide) if items.is_empty() => {
+            let why = match models.is_empty() {
+                true => "scopes belong to policy kinds, and there are no policies",
+                false => "no route leads to anything on which these policies take effect",
+            };
+            writeln!(screen, "there are no scopes: {why}")?;
+            writeln!(screen, "{}", paint(DIM, format!("see {} topology", program())))
+        }
+        None | Some(Format::Wide) => {
+            let mut table = Table::new(&["KIND", "POLICIES", "SCOPE"]);
+            for item in items {
+                let from = item.from.map(|from| format!(" for requests from {from}")).unwrap_or_default();
+                let path = if format.is_none() { item.short } else { item.scope.join(" > ") };
+                let policies = if item.policies.is_empty() { "-".to_owned() } else { item.policies.join(", ") };
+                table.row([
+                    item.policy_kind.into(),
+                    paint(POLICY, policies).into(),
+                    paint(OBJECT, format!("{path}{from}")).into(),
+                ]);
+            }
+            table.write(screen)
+        }
+    }
+}
+
+fn item(input: &Input, model: &Model, scope: &Scope) -> Item {
+    let outcomes = &model.effective(input.engine.world(), scope.chain).outcomes;
+    let contributing = outcomes.iter().filter(|(_, outcome)| outcome.contributes);
+    Item {
+        policy_kind: model.kind.full_name(),
+        scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
+        short: short_path(input, &scope.nodes),
+        from: scope.from.map(|namespace| input.name(namespace)),
+        policies: contributing.map(|(policy, _)| input.policy(*policy)).collect(),
+    }
+}

@@ -1,0 +1,117 @@
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use attache_core::policy::PolicyId;
+use attache_core::status::{Enforcement, PolicyStatus, TargetStatus};
+use attache_core::topology::NodeId;
+use clap::Args;
+
+use super::{Format, Verdict};
+use crate::cli::{Global, program};
+use crate::documents::status::status_list;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::render::Screen;
+use crate::render::status::{in_force, status_word};
+use crate::render::style::{DIM, OBJECT, POLICY, paint};
+use crate::render::table::Table;
+
+/// Show the status that every policy and every target deserves
+///
+/// For each policy: whether it is accepted, and if so, whether all of it, part of it or nothing of it is in force, and who
+/// took the rest. For each target: the policies that contribute to what is in force there.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  attache status -f manifests/
+  attache status -n baker -f manifests/
+  attache status -o json -f manifests/ | jq '.policies[] | select(.enforcement != \"Enforced\")'")]
+pub struct Status {
+    /// How to show it; `wide` cuts nothing
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<Format>,
+}
+
+/// How many targets are shown before the rest is only counted.
+const MOST: usize = 20;
+
+impl Status {
+    pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
+        let input = Input::read(global)?;
+        let namespace = global.namespace.as_deref();
+        let mut policies = input.engine.policy_statuses();
+        policies
+            .retain(|status| namespace.is_none_or(|wanted| input.engine.policy_id(status.policy).namespace == wanted));
+        let mut targets = input.engine.target_statuses();
+        targets.retain(|status| input.is_in(status.target, namespace));
+        match self.output {
+            Some(Format::Json) => screen.json(&status_list(&input, &policies, &targets))?,
+            Some(Format::Yaml) => screen.yaml(&status_list(&input, &policies, &targets))?,
+            Some(Format::Name) => {
+                for status in &policies {
+                    writeln!(screen, "{}", input.policy(status.policy))?;
+                }
+            }
+            None | Some(Format::Wide) => {
+                write_policies(&input, &policies, screen)?;
+                let most = if self.output.is_none() { MOST } else { usize::MAX };
+                write_targets(&input, &targets, most, screen)?;
+            }
+        }
+        Ok(input.verdict)
+    }
+}
+
+fn write_policies(input: &Input, policies: &[PolicyStatus], screen: &mut Screen) -> io::Result<()> {
+    if policies.is_empty() {
+        return writeln!(screen, "there are no policies of a known kind: see {} get kinds", program());
+    }
+    let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "WHY"]);
+    for status in policies {
+        table.row([
+            paint(POLICY, input.policy(status.policy)).into(),
+            status_word(status),
+            in_force(status).into(),
+            why(input, status).into(),
+        ]);
+    }
+    table.write(screen)
+}
+
+fn write_targets(input: &Input, targets: &[TargetStatus], most: usize, screen: &mut Screen) -> io::Result<()> {
+    if targets.is_empty() {
+        return Ok(());
+    }
+    writeln!(screen)?;
+    // A section to which nothing else happens than to the whole says nothing new.
+    let affected: BTreeMap<NodeId, &[PolicyId]> =
+        targets.iter().map(|status| (status.target, status.affected_by.as_slice())).collect();
+    let topology = input.engine.topology();
+    let is_new = |status: &&TargetStatus| {
+        let whole = topology.find(input.engine.objects(), topology.id(input.engine.objects(), status.target));
+        whole == Some(status.target) || whole.and_then(|whole| affected.get(&whole)) != Some(&&*status.affected_by)
+    };
+    let targets: Vec<&TargetStatus> = targets.iter().filter(|status| most == usize::MAX || is_new(status)).collect();
+    let shown = if targets.len() == most.saturating_add(1) { targets.len() } else { targets.len().min(most) };
+    let mut table = Table::new(&["TARGET", "AFFECTED BY"]);
+    for status in &targets[..shown] {
+        let policies: Vec<String> = status.affected_by.iter().map(|policy| input.policy(*policy)).collect();
+        table.row([paint(OBJECT, input.name(status.target)).into(), paint(POLICY, policies.join(", ")).into()]);
+    }
+    table.write(screen)?;
+    if shown < targets.len() {
+        let more = format!("and {} more: {} status -o wide", targets.len() - shown, program());
+        writeln!(screen, "{}", paint(DIM, more))?;
+    }
+    Ok(())
+}
+
+fn why(input: &Input, status: &PolicyStatus) -> String {
+    let by: Vec<String> = status.by.iter().map(|policy| input.policy(*policy)).collect();
+    match (status.message.as_str(), status.enforcement) {
+        ("", _) if by.is_empty() => String::new(),
+        ("", Enforcement::Overridden) => format!("all of it is taken by {}", by.join(", ")),
+        ("", _) => format!("part of it is taken by {}", by.join(", ")),
+        (message, _) => message.to_owned(),
+    }
+}

@@ -1,0 +1,101 @@
+use attache_core::fold::Effective;
+use attache_core::model::{Model, Scope};
+use attache_core::policy::{PolicyId, Which};
+use attache_core::topology::NodeId;
+use attache_core::value::{Path, Value};
+use serde::Serialize;
+
+use crate::input::Input;
+
+/// What is in force in one scope.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EffectivePolicy {
+    policy_kind: String,
+    scope: Vec<String>,
+    /// Only requests from this Namespace are meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<Value>,
+    /// For kinds of which all apply, in the order in which they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policies: Option<Vec<Applied>>,
+    origins: Vec<Origin>,
+    superseded: Vec<Superseded>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+}
+
+#[derive(Debug, Serialize)]
+struct Applied {
+    policy: String,
+    target: String,
+    spec: Value,
+}
+
+#[derive(Debug, Serialize)]
+struct Origin {
+    path: String,
+    policy: String,
+    block: &'static str,
+    target: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Superseded {
+    #[serde(flatten)]
+    what: Origin,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    reason: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Warning {
+    policy: String,
+    block: &'static str,
+    message: String,
+}
+
+/// Whether there is anything to say about it.
+pub fn says_something(effective: &Effective) -> bool {
+    effective.spec.is_some() || !effective.applied.is_empty() || !effective.superseded.is_empty()
+}
+
+pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> EffectivePolicy {
+    let effective = model.effective(input.engine.world(), scope.chain);
+    let origin = |path: &Path, policy: PolicyId, which: Which, target: NodeId| Origin {
+        path: path.to_string(),
+        policy: input.policy(policy),
+        block: which.name(),
+        target: input.name(target),
+    };
+    let applied = effective.applied.iter().map(|applied| Applied {
+        policy: input.policy(applied.policy),
+        target: input.name(applied.target),
+        spec: applied.spec.clone(),
+    });
+    EffectivePolicy {
+        policy_kind: model.kind.full_name(),
+        scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
+        from: scope.from.map(|namespace| input.name(namespace)),
+        spec: effective.spec.clone(),
+        policies: model.kind.accumulates().then(|| applied.collect()),
+        origins: effective.origins.iter().map(|it| origin(&it.path, it.policy, it.which, it.target)).collect(),
+        superseded: effective
+            .superseded
+            .iter()
+            .map(|it| Superseded {
+                what: origin(&it.path, it.policy, it.which, it.target),
+                by: it.by.map(|policy| input.policy(policy)),
+                reason: it.reason.name(),
+            })
+            .collect(),
+        warnings: effective
+            .warnings
+            .iter()
+            .map(|it| Warning { policy: input.policy(it.policy), block: it.which.name(), message: it.message.clone() })
+            .collect(),
+    }
+}

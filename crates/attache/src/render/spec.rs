@@ -1,0 +1,100 @@
+//! A spec as lines of YAML, each with the path of what it shows.
+
+use attache_core::text::to_yaml;
+use attache_core::value::{Path, Value};
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct SpecLine {
+    pub path: Path,
+    pub text: String,
+}
+
+/// One line for each field. Lists of plain values stay on one line.
+pub fn spec_lines(spec: &Value) -> Vec<SpecLine> {
+    let mut lines = Vec::new();
+    match spec.entries() {
+        [] => lines.push(SpecLine { path: Path::default(), text: inline(spec) }),
+        _ => write(spec, &Path::default(), 0, &mut lines),
+    }
+    lines
+}
+
+/// A value on one line.
+pub fn inline(value: &Value) -> String {
+    match value {
+        Value::List(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::Map(map) => {
+            let entries = map.entries().iter().map(|(key, child)| format!("{}: {}", scalar(key), inline(child)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+        scalar => to_yaml(scalar).trim_end().replace('\n', " "),
+    }
+}
+
+/// How deep a spec is shown field by field: deeper than anybody writes by hand. The reader's own limit keeps the rest
+/// of this from running out of stack.
+const DEEPEST: usize = 24;
+
+fn write(value: &Value, path: &Path, depth: usize, lines: &mut Vec<SpecLine>) {
+    let indent = "  ".repeat(depth);
+    for (key, child) in value.entries() {
+        let (path, key) = (path.key(key.clone()), scalar(key));
+        if is_short(child) || depth >= DEEPEST {
+            lines.push(SpecLine { path, text: format!("{indent}{key}: {}", inline(child)) });
+        } else {
+            lines.push(SpecLine { path: path.clone(), text: format!("{indent}{key}:") });
+            write(child, &path, depth + 1, lines);
+        }
+    }
+    for (i, child) in value.items().iter().enumerate() {
+        let path = path.index(i);
+        if is_short(child) || depth >= DEEPEST {
+            lines.push(SpecLine { path, text: format!("{indent}- {}", inline(child)) });
+        } else {
+            let first = lines.len();
+            write(child, &path, depth + 1, lines);
+            // The item's first line takes the dash in place of its last two spaces.
+            if let Some(line) = lines.get_mut(first) {
+                let at = indent.len();
+                line.text.replace_range(at..at + 2, "- ");
+            }
+        }
+    }
+}
+
+fn is_short(value: &Value) -> bool {
+    let plain = |value: &Value| value.items().is_empty() && value.entries().is_empty();
+    plain(value) || value.entries().is_empty() && value.items().iter().all(plain)
+}
+
+fn scalar(text: &str) -> String {
+    to_yaml(&Value::str(text)).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_has_its_line_and_every_line_its_path() {
+        let json =
+            r#"{"a": {"b": 1, "on": ["500", "x"]}, "list": [{"name": "x", "port": {"http": 1}}, 2], "empty": {}}"#;
+        let spec: serde_json::Value = serde_json::from_str(json).expect("valid");
+        let lines = spec_lines(&spec.into());
+        let shown: Vec<String> = lines.iter().map(|line| format!("{} | {}", line.text, line.path)).collect();
+        assert_eq!(
+            shown,
+            [
+                "a: | a",
+                "  b: 1 | a.b",
+                "  \"on\": [\"500\", x] | a.on",
+                "empty: {} | empty",
+                "list: | list",
+                "  - name: x | list[0].name",
+                "    port: | list[0].port",
+                "      http: 1 | list[0].port.http",
+                "  - 2 | list[1]",
+            ]
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! Which scopes a question is about, and which of them have the same answer.
+
+use std::collections::BTreeMap;
+
+use attache_core::chain::{ChainId, Link};
+use attache_core::model::{Model, Scope};
+use attache_core::topology::{Level, NodeId};
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::input::Input;
+
+/// The part of the topology that a question is about.
+#[derive(Debug)]
+pub enum Focus {
+    /// Every effective target, in one namespace or in all.
+    Everything { namespace: Option<String> },
+    /// What these nodes give to whatever stands below them.
+    At(Vec<NodeId>),
+    /// The effective targets at these nodes or below them, for requests that pass through them.
+    Through(Vec<NodeId>),
+}
+
+/// Scopes with the same chain, and so with the same answer.
+#[derive(Debug)]
+pub struct Group {
+    pub chain: ChainId,
+    pub scopes: u64,
+    /// Where the scopes end, each once.
+    pub ends: Vec<NodeId>,
+}
+
+impl Focus {
+    /// What `words` name. A route, rule or backend is asked for what is in force on its requests; whatever stands above
+    /// routes, for what it gives to those below that have nothing of their own.
+    pub fn parse(input: &Input, words: &[String], global: &Global) -> Result<Focus, Failure> {
+        if words.is_empty() {
+            return Ok(Focus::Everything { namespace: global.namespace.clone() });
+        }
+        let nodes = input.nodes(&input.target(words, global)?.0);
+        let serves = |node: &NodeId| input.engine.topology().node(*node).level >= Level::Route;
+        Ok(if nodes.iter().any(serves) { Focus::Through(nodes) } else { Focus::At(nodes) })
+    }
+
+    /// The scopes of one kind that are meant, one by one.
+    pub fn scopes(&self, input: &Input, model: &Model, found: &mut impl FnMut(Scope)) {
+        let world = input.engine.world();
+        match self {
+            Focus::Everything { namespace } => {
+                let targets = model.effective_targets(world).filter(|node| input.is_in(*node, namespace.as_deref()));
+                targets.for_each(|node| model.scopes(world, node, found));
+            }
+            Focus::At(nodes) => nodes.iter().for_each(|node| model.scopes(world, *node, found)),
+            Focus::Through(nodes) => {
+                for target in self.targets(input, model, nodes) {
+                    model.scopes(world, target, &mut |scope| {
+                        if scope.nodes.iter().any(|node| nodes.contains(node)) {
+                            found(scope);
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// The same scopes, by chain. Those with nothing in force are left out.
+    pub fn groups(&self, input: &Input, model: &Model) -> Vec<Group> {
+        let mut groups: BTreeMap<ChainId, Group> = BTreeMap::new();
+        let mut add = |chain: ChainId, scopes: u64, end: NodeId| {
+            let group = groups.entry(chain).or_insert(Group { chain, scopes: 0, ends: Vec::new() });
+            group.scopes = group.scopes.saturating_add(scopes);
+            if group.ends.last() != Some(&end) {
+                group.ends.push(end);
+            }
+        };
+        if let Focus::Everything { namespace } = self {
+            // Counted, not listed: a hundred thousand scopes may have three answers.
+            let world = input.engine.world();
+            for node in model.effective_targets(world).filter(|node| input.is_in(*node, namespace.as_deref())) {
+                model.chains_at(node).iter().for_each(|(chain, scopes)| add(*chain, *scopes, node));
+            }
+        } else {
+            self.scopes(input, model, &mut |scope| {
+                if let Some(end) = scope.nodes.last() {
+                    add(scope.chain, 1, *end);
+                }
+            });
+        }
+        groups.remove(&ChainId::EMPTY);
+        groups.into_values().collect()
+    }
+
+    /// The effective targets at `nodes` or below. Where there are none, the nodes themselves.
+    fn targets(&self, input: &Input, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
+        let (world, topology) = (input.engine.world(), input.engine.topology());
+        let mut found = Vec::new();
+        let mut seen = vec![false; topology.nodes().len()];
+        let mut todo = nodes.to_vec();
+        while let Some(node) = todo.pop() {
+            if std::mem::replace(&mut seen[node.0 as usize], true) {
+                continue;
+            }
+            if model.is_effective_target(world, node) {
+                found.push(node);
+            }
+            todo.extend(topology.children(node));
+        }
+        if found.is_empty() {
+            nodes.to_vec()
+        } else {
+            found.sort_unstable();
+            found
+        }
+    }
+}
+
+/// The Namespace whose requests are meant, if not all are.
+pub fn from(model: &Model, chain: ChainId) -> Option<NodeId> {
+    model.links(chain).find_map(|link| match link {
+        Link::From(namespace) => Some(namespace),
+        Link::Node(_) => None,
+    })
+}
+
+/// A scope on one line: an object whose section follows, and Namespaces, go without saying.
+pub fn short_path(input: &Input, nodes: &[NodeId]) -> String {
+    let topology = input.engine.topology();
+    let goes_without_saying = |at: usize, node: NodeId| {
+        let next = nodes.get(at + 1).map(|next| topology.node(*next));
+        let section_follows =
+            next.is_some_and(|next| next.section.is_some() && next.owner == topology.node(node).owner);
+        section_follows || topology.node(node).level == Level::Namespace && nodes.len() > 1
+    };
+    let said = nodes.iter().enumerate().filter(|(at, node)| !goes_without_saying(*at, **node));
+    said.map(|(_, node)| input.name(*node)).collect::<Vec<_>>().join(" > ")
+}

@@ -1,0 +1,46 @@
+//! Whole runs of the real program, as a user sees them.
+
+mod effective;
+mod errors;
+mod get;
+mod help;
+mod status;
+mod topology;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs a line such as `attache topology -f examples/bakery` at the root of the repository, and shows what it printed.
+/// Escape characters are shown as `␛`.
+fn run(line: &str) -> String {
+    run_with(line, "")
+}
+
+/// The same with a text on standard input.
+fn run_with(line: &str, input: &str) -> String {
+    use std::io::Write;
+    let mut words = line.split_whitespace();
+    assert_eq!(words.next(), Some("attache"));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_attache"))
+        .args(words)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .env_clear()
+        .env("COLUMNS", "100")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // A program that does not read its input may have ended already.
+    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("the program ends");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\x1b', "␛");
+    let mut transcript = format!("$ {line}\n{}", text(&output.stdout));
+    if !output.stderr.is_empty() {
+        transcript += &format!("--- stderr\n{}", text(&output.stderr));
+    }
+    if output.status.code() != Some(0) {
+        transcript += &format!("--- exit {}\n", output.status.code().expect("no signal"));
+    }
+    transcript
+}
