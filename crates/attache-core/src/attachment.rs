@@ -261,10 +261,11 @@ impl<'o> Attaching<'o> {
         wanted: &TargetSelector,
     ) -> Outcome<Vec<(NodeId, Option<NodeId>)>> {
         let mut found = Vec::new();
+        let everywhere = kind.global_namespace.as_ref() == Some(&policy.id.namespace);
         for (id, object) in self.objects.each(&wanted.group, &wanted.kind) {
             let own = object.id.namespace == policy.id.namespace;
             let in_reach = match &wanted.namespaces {
-                From::Same => own,
+                From::Same => own || everywhere,
                 From::All => true,
                 From::Selected(labels) => {
                     let namespace = self.namespaces.get(&object.id.namespace);
@@ -274,7 +275,11 @@ impl<'o> Attaching<'o> {
             if !in_reach || !selects(&wanted.labels, |key| object.labels().get_str(key)) {
                 continue;
             }
-            let Ok(from) = self.permitted(policy, kind, &object.id) else { continue };
+            let from = match self.permitted(policy, kind, &object.id) {
+                Ok(from) => from,
+                Err(_) if everywhere => None,
+                Err(_) => continue,
+            };
             let node = NodeId(id.0);
             let node = match &wanted.section {
                 Some(section) => match self.topology.section(node, section) {

@@ -103,12 +103,10 @@ impl Engine {
         let mut hierarchies: HashMap<&[LevelName], Arc<Hierarchy>> = HashMap::new();
         let mut models = Vec::new();
         for (id, kind) in self.kinds.iter() {
-            let is_it = |policy: PolicyId| self.policy(policy).kind == id;
             if !self.policies.iter().any(|policy| policy.kind == id) {
                 continue;
             }
-            let attached = self.attachments.attached.iter().filter(|attachment| is_it(attachment.policy)).cloned();
-            let stacks = stacks(&self.objects, kind, &self.policies, attached);
+            let stacks = stacks(&self.objects, &self.kinds, id, &self.policies, &self.attachments.attached);
             let hierarchy = hierarchies
                 .entry(&kind.hierarchy)
                 .or_insert_with(|| Arc::new(Hierarchy::new(&self.objects, &self.topology, &kind.hierarchy)));

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use crate::attachment::Attachment;
 use crate::fold::Units;
-use crate::kinds::{Conflicts, Fit, Pattern, PolicyKind, SameLevel};
+use crate::kinds::{Conflicts, Fit, KindId, Pattern, PolicyKind, Registry, SameLevel};
 use crate::object::Objects;
 use crate::policy::Policy;
 use crate::topology::NodeId;
@@ -19,6 +19,8 @@ pub struct Stack {
     pub accepted: Vec<Attachment>,
     /// Each with the one that it conflicts with.
     pub rejected: Vec<(Attachment, Attachment)>,
+    /// Policies of other kinds here, with the fields in which those of this kind yield to them.
+    pub yields: Vec<(Attachment, Vec<Pattern>)>,
     /// The Namespaces that have policies here for their own requests only.
     pub consumers: Vec<NodeId>,
 }
@@ -26,15 +28,22 @@ pub struct Stack {
 pub type Stacks = HashMap<NodeId, Stack>;
 
 /// Sorts the attachments of one kind into stacks.
-pub fn stacks(
-    objects: &Objects,
-    kind: &PolicyKind,
-    policies: &[Policy],
-    attached: impl Iterator<Item = Attachment>,
-) -> Stacks {
+pub fn stacks(objects: &Objects, kinds: &Registry, id: KindId, policies: &[Policy], attached: &[Attachment]) -> Stacks {
+    let kind = kinds.get(id);
+    let kind_of = |attachment: &Attachment| policies[attachment.policy.0 as usize].kind;
     let mut stacks: Stacks = HashMap::new();
-    for attachment in attached {
-        stacks.entry(attachment.node).or_default().accepted.push(attachment);
+    for attachment in attached.iter().filter(|attachment| kind_of(attachment) == id) {
+        stacks.entry(attachment.node).or_default().accepted.push(attachment.clone());
+    }
+    for yielding in &kind.yields {
+        for other in attached {
+            let other_kind = kinds.get(kind_of(other));
+            if yielding.to.is(&other_kind.group, &other_kind.kind)
+                && let Some(stack) = stacks.get_mut(&other.node)
+            {
+                stack.yields.push((other.clone(), yielding.fields.clone()));
+            }
+        }
     }
     for stack in stacks.values_mut() {
         stack.consumers = stack.accepted.iter().filter_map(|attachment| attachment.from).collect();

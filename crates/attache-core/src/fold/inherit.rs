@@ -9,25 +9,28 @@ use crate::value::{Segment, Value};
 impl<'a> Fold<'a> {
     /// The lowest policy counts. If it wants to, it merges with the nearest one above it at the levels where it may.
     pub(super) fn nearest(&mut self, layers: &[Layer<'a>]) {
-        let DictatedBy::Lower { with, .. } = &self.kind.dictated_by else { return };
+        let with = match &self.kind.dictated_by {
+            DictatedBy::Lower { with, .. } => with.as_slice(),
+            _ => &[],
+        };
         let mut joins = None;
         for (i, layer) in layers.iter().enumerate() {
             let may_join = with.iter().any(|name| name.level() == layer.level);
             for &attachment in &layer.stack {
                 let policy = self.policy(attachment);
-                let lowest = self.tree.is_empty();
-                for block in &policy.blocks {
-                    let source = self.step(i, attachment, block.which);
-                    match joins.filter(|_| may_join) {
-                        _ if lowest => self.merge.fill_whole(&mut self.tree, &block.spec, source),
-                        Some(strategy) => self.fill(&block.spec, source, strategy),
-                        None => self.merge.fill_whole(&mut self.tree, &block.spec, source),
+                let Some(block) = policy.blocks.first() else { continue };
+                let source = self.step(i, attachment, block.which);
+                match (self.taken, joins.filter(|_| may_join)) {
+                    (None, _) => {
+                        self.taken = Some(source);
+                        self.merge.fill_whole(&mut self.tree, &block.spec, source);
+                        joins = policy.joins.filter(|_| !may_join);
                     }
-                }
-                if lowest {
-                    joins = policy.joins.filter(|_| !may_join);
-                } else if may_join {
-                    joins = None;
+                    (_, Some(strategy)) => {
+                        self.fill(&block.spec, source, strategy);
+                        joins = None;
+                    }
+                    (Some(winner), None) => self.merge.lose_whole(&self.tree, &block.spec, source, winner),
                 }
             }
         }

@@ -32,10 +32,18 @@ impl Merge<'_> {
             *tree = Tree::Piece(value.clone(), source);
             return;
         }
-        let Some(lowest) = tree.lowest_source() else { return };
-        let tree = &*tree;
+        if let Some(lowest) = tree.lowest_source() {
+            self.lose_whole(tree, value, source, lowest);
+        }
+    }
+
+    /// Nothing of a value counts: each unit is lost to who has it, or else to `winner`.
+    pub fn lose_whole(&mut self, tree: &Tree, value: &Value, source: Source, winner: Source) {
+        if value.entries().is_empty() {
+            self.lose(&[], source, winner, false);
+        }
         self.each_unit(value, |merge, path, _| {
-            let winner = tree.get(path).and_then(|held| held.source()).unwrap_or(lowest);
+            let winner = tree.get(path).and_then(|held| held.source()).unwrap_or(winner);
             merge.lose(path, source, winner, false);
         });
     }
@@ -184,13 +192,15 @@ impl Merge<'_> {
     fn each_unit(&mut self, value: &Value, mut found: impl FnMut(&mut Self, &[Segment], &Value)) {
         let units = self.units;
         let mut list = Vec::new();
-        units.each(value, &mut Vec::new(), &mut |path, unit| list.push((path.to_vec(), unit)));
+        if !value.entries().is_empty() {
+            units.each(value, &mut Vec::new(), &mut |path, unit| list.push((path.to_vec(), unit)));
+        }
         for (path, unit) in list {
             found(self, &path, unit);
         }
     }
 
-    fn lose_tree(&mut self, tree: &Tree, path: &mut Vec<Segment>, winner: Source, removed: bool) {
+    pub fn lose_tree(&mut self, tree: &Tree, path: &mut Vec<Segment>, winner: Source, removed: bool) {
         match tree {
             Tree::Piece(value, loser) => self.lose_value(value, path, *loser, winner, removed),
             Tree::Split(fields) => {

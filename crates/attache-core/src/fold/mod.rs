@@ -10,7 +10,7 @@ mod units;
 use smol_str::SmolStr;
 
 use crate::attachment::Attachment;
-use crate::kinds::{DictatedBy, Inherit, PolicyKind, SameLevel, Strategy};
+use crate::kinds::{DictatedBy, Inherit, Pattern, PolicyKind, SameLevel, Strategy};
 use crate::policy::{Block, Policy, Which};
 use crate::topology::{Level, Owner};
 use crate::value::{Map, Path, Segment, Value};
@@ -31,6 +31,8 @@ pub struct Layer<'a> {
     pub stack: Vec<&'a Attachment>,
     /// Those that were not accepted because of one in the stack.
     pub rejected: Vec<(&'a Attachment, &'a Attachment)>,
+    /// Policies of other kinds, with the fields in which these here yield to them.
+    pub yields: &'a [(Attachment, Vec<Pattern>)],
     /// What the route above which it stands says about inheriting.
     pub inherit: Option<Inheritance>,
 }
@@ -49,6 +51,8 @@ struct Step<'a> {
     which: Which,
     /// The lowest layer is 0.
     layer: usize,
+    /// It is of another kind, and not part of the chain.
+    foreign: bool,
 }
 
 /// Folds the layers of a chain, lowest first, over what the object itself says, if it says anything.
@@ -68,6 +72,7 @@ pub fn fold(
         removed: Vec::new(),
         inactive: Vec::new(),
         conflicted: Vec::new(),
+        taken: None,
         warnings: Vec::new(),
     };
     if let Some(own) = own {
@@ -82,10 +87,11 @@ pub fn fold(
         return fold.accumulate(layers);
     }
     match &kind.dictated_by {
-        DictatedBy::Higher => fold.each_layer(layers),
-        DictatedBy::Lower { .. } => fold.nearest(layers),
         DictatedBy::Annotation(_) => fold.inherited(layers),
+        _ if kind.winner_takes_all() => fold.nearest(layers),
+        _ => fold.each_layer(layers),
     }
+    fold.give_way(layers);
     fold.finish()
 }
 
@@ -100,6 +106,8 @@ struct Fold<'a> {
     /// Blocks whose condition did not hold.
     inactive: Vec<(Source, &'a Value)>,
     conflicted: Vec<(Source, Source, &'a Value)>,
+    /// A policy counts alone, though it may say nothing.
+    taken: Option<Source>,
     warnings: Vec<Warning>,
 }
 
@@ -219,6 +227,23 @@ impl<'a> Fold<'a> {
         &self.policies[attachment.policy.0 as usize]
     }
 
+    /// Takes out the fields in which another kind's policy on the same target counts instead.
+    fn give_way(&mut self, layers: &[Layer<'a>]) {
+        for (i, layer) in layers.iter().enumerate() {
+            for (other, fields) in layer.yields {
+                let winner = self.step(i, other, Which::Bare);
+                self.steps[winner.0 as usize].foreign = true;
+                for field in fields {
+                    let path = field.keys();
+                    if let Some(held) = self.tree.get_mut(&path) {
+                        self.merge.lose_tree(held, &mut path.clone(), winner, false);
+                        *held = Tree::Piece(Value::Null, result::OWN);
+                    }
+                }
+            }
+        }
+    }
+
     fn conflict(&mut self, at: usize, loser: &'a Attachment, winner: &'a Attachment) {
         let winner = self.step(at, winner, Which::Bare);
         for block in &self.policy(loser).blocks {
@@ -228,7 +253,7 @@ impl<'a> Fold<'a> {
     }
 
     fn step(&mut self, layer: usize, attachment: &'a Attachment, which: Which) -> Source {
-        self.steps.push(Step { attachment, which, layer });
+        self.steps.push(Step { attachment, which, layer, foreign: false });
         Source(self.steps.len() as u32 - 1)
     }
 }

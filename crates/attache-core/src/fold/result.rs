@@ -126,12 +126,12 @@ impl<'a> Fold<'a> {
 
     pub(super) fn finish(mut self) -> Effective {
         let mut effective = Effective::default();
-        for step in &self.steps {
+        for step in self.steps.iter().filter(|step| !step.foreign) {
             outcome(&mut effective.outcomes, step.attachment.policy);
         }
         self.origins(&mut effective);
         self.superseded(&mut effective);
-        if !self.tree.is_empty() {
+        if !self.tree.is_empty() || self.taken.is_some() {
             effective.spec = Some(self.tree.value());
         }
         effective.warnings = std::mem::take(&mut self.warnings);
@@ -172,7 +172,8 @@ impl<'a> Fold<'a> {
             };
             let by = winner.map(|winner| winner.attachment.policy);
             effective.superseded.push(loser.superseded(&lost.path, by, reason));
-            if by != Some(loser.attachment.policy) {
+            // Its own blocks are no rivals on one target, but each of its targets stands on its own.
+            if winner.is_none_or(|winner| winner.attachment != loser.attachment) {
                 let outcome = outcome(&mut effective.outcomes, loser.attachment.policy);
                 outcome.lost = true;
                 outcome.by.extend(by);
@@ -212,7 +213,7 @@ impl<'a> Fold<'a> {
                 Loss::MoreSpecific
             };
         }
-        if winner.layer > loser.layer {
+        if winner.layer > loser.layer || winner.foreign {
             return Loss::Overridden;
         }
         if winner.layer < loser.layer || winner.attachment.via != loser.attachment.via {

@@ -85,10 +85,11 @@ impl Units {
 
     fn fit(&self, path: &[Segment]) -> Fit {
         let fits = || self.rules.iter().map(|pattern| pattern.fit(path.iter()));
-        if fits().any(|fit| fit == Fit::Exact) {
-            Fit::Exact
-        } else if fits().any(|fit| fit == Fit::Above) {
+        // The longer of two patterns counts: `a.b.*` divides what `a.*` would take whole.
+        if fits().any(|fit| fit == Fit::Above) {
             Fit::Above
+        } else if fits().any(|fit| fit == Fit::Exact) {
+            Fit::Exact
         } else {
             Fit::No
         }

@@ -50,8 +50,12 @@ pub struct PolicyKind {
     /// Fields that win over everything beside them, wherever they are set.
     pub decisive: Vec<Pattern>,
     pub dictated_by: DictatedBy,
+    /// Fields that do not count where a policy of another kind is attached to the same target.
+    pub yields: Vec<Yield>,
     pub merges_into: Vec<MergesInto>,
     pub cross_namespace: CrossNamespace,
+    /// The namespace whose policies may select targets everywhere.
+    pub global_namespace: Option<SmolStr>,
     pub virtual_targets: Vec<KindName>,
     pub extension_ref: bool,
     pub fields: Fields,
@@ -146,6 +150,12 @@ pub struct Inherit {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Yield {
+    pub to: KindName,
+    pub fields: Vec<Pattern>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergesInto {
     pub kind: SmolStr,
     pub path: Pattern,
@@ -236,9 +246,17 @@ impl PolicyKind {
     /// Whether policies of this kind have `defaults`, bare rules and `overrides`, each with a strategy of its own.
     pub fn has_blocks(&self) -> bool {
         use Strategy::{Atomic, Merge, Patch};
+        let Fields { defaults, overrides, .. } = &self.fields;
         self.class == Class::Inherited
             && self.dictated_by == DictatedBy::Higher
+            && !(defaults.is_empty() && overrides.is_empty())
             && self.strategies.iter().all(|strategy| matches!(strategy, Strategy::None | Atomic | Merge | Patch))
+    }
+
+    /// Whether the most specific policy counts alone, even if it says nothing.
+    pub fn winner_takes_all(&self) -> bool {
+        let strategy = self.default_strategy();
+        !self.has_blocks() && matches!(strategy, Strategy::None | Strategy::Atomic | Strategy::FirstMatch)
     }
 
     pub fn accumulates(&self) -> bool {

@@ -58,6 +58,15 @@ impl Pattern {
         }
     }
 
+    /// The path that a pattern without wildcards is.
+    pub fn keys(&self) -> Vec<Segment> {
+        let key = |step: &Step| match step {
+            Step::Key(key) => Some(Segment::Key(key.clone())),
+            Step::AnyKey | Step::AnyIndex => None,
+        };
+        self.0.iter().map_while(key).collect()
+    }
+
     pub fn matches(&self, path: &Path) -> bool {
         self.fit(path.segments().iter()) == Fit::Exact
     }

@@ -6,7 +6,7 @@ use super::level::DEFAULT_HIERARCHY;
 use super::reader::Reader;
 use super::{
     Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Inherit, KindName, LevelName, MergesInto,
-    NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Strategy,
+    NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Strategy, Yield,
 };
 use crate::object::Object;
 use crate::problem::Problem;
@@ -145,8 +145,10 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
         concatenated: concatenated(reader),
         decisive: patterns(reader, "decisive"),
         dictated_by: reader.object("dictatedBy", dictated_by).unwrap_or(DictatedBy::Higher),
+        yields: reader.objects("yieldsTo", yields),
         merges_into: reader.objects("mergesInto", merges_into),
         cross_namespace: reader.choice("crossNamespace", &CROSS_NAMESPACE).unwrap_or(CrossNamespace::Never),
+        global_namespace: reader.text("globalNamespace"),
         virtual_targets: reader
             .texts("virtualTargets")
             .unwrap_or_default()
@@ -244,6 +246,12 @@ fn dictated_by(reader: &mut Reader<'_, '_>) -> DictatedBy {
         default: default.unwrap_or(Inherit { prefer_higher: false, strategy: Strategy::Shallow }),
         lists_fields: reader.flag("listsFields").unwrap_or(false),
     })
+}
+
+fn yields(reader: &mut Reader<'_, '_>) -> Option<Yield> {
+    let to = reader.required("kind");
+    let fields = patterns(reader, "fields");
+    Some(Yield { to: KindName::parse(&to?), fields })
 }
 
 fn merges_into(reader: &mut Reader<'_, '_>) -> Option<MergesInto> {

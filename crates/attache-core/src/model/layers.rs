@@ -31,11 +31,13 @@ impl Model {
             owner: it.owner,
             stack: Vec::new(),
             rejected: Vec::new(),
+            yields: &[],
             inherit: self.inheritance(world, node),
         };
         if let Some(stack) = self.stacks.get(&node) {
             let meant = |attachment: &Attachment| attachment.from.is_none() || attachment.from == from;
             layer.stack.extend(stack.accepted.iter().filter(|it| meant(it)));
+            layer.yields = &stack.yields;
             layer.rejected.extend(stack.rejected.iter().filter(|(it, _)| meant(it)).map(|(a, b)| (a, b)));
         }
         layer

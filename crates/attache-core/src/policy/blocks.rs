@@ -29,10 +29,8 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
         blocks.extend(reading.named(settings, &path, &fields.overrides, Which::Overrides));
     } else {
         let spec = settings.without(|key| is_target(fields, key) || fields.ignored.iter().any(|name| name == key));
-        if !spec.is_empty() {
-            let strategy = kind.default_strategy();
-            blocks.push(Block { which: Which::Bare, strategy, when: None, spec: Value::Map(spec) });
-        }
+        let strategy = kind.default_strategy();
+        blocks.push(Block { which: Which::Bare, strategy, when: None, spec: Value::Map(spec) });
     }
     (blocks, reading.removes)
 }
