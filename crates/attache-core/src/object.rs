@@ -124,6 +124,14 @@ impl Places {
         Places(places.into())
     }
 
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The places of the `len` values from the one that a walk meets after `first` others.
     pub(crate) fn slice(&self, first: usize, len: usize) -> Places {
         Places(self.0.get(first..first + len).unwrap_or_default().into())

@@ -118,7 +118,7 @@ impl Builder {
     }
 
     pub fn open(&mut self, kind: Collection, place: Place, anchor: usize) -> Result<(), Fault> {
-        check_depth(self.frames.len(), place)?;
+        check_depth(self.frames.len() + 1, place)?;
         let slot = self.slot();
         let (children, first) = (self.nodes.len(), self.places.len());
         self.places.push(place);
@@ -272,7 +272,7 @@ impl Builder {
 }
 
 fn check_depth(depth: usize, place: Place) -> Result<(), Fault> {
-    if depth < MAX_DEPTH { Ok(()) } else { Err(too_deep(place)) }
+    if depth <= MAX_DEPTH { Ok(()) } else { Err(too_deep(place)) }
 }
 
 pub fn too_deep(place: Place) -> Fault {

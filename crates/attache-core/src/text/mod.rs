@@ -43,9 +43,10 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub fn append(&mut self, mut other: Reading) {
+    pub fn joined(mut self, mut other: Reading) -> Reading {
         self.objects.append(&mut other.objects);
         self.problems.append(&mut other.problems);
+        self
     }
 }
 
@@ -56,8 +57,7 @@ pub fn read(file: &Arc<str>, text: &str) -> Reading {
 
 /// As [`read`], and tells `progress` the length of each document that has been read.
 pub fn read_with_progress(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) -> Reading {
-    let parts = split::split(text);
-    let readings: Vec<Reading> = parts
+    split::split(text)
         .par_iter()
         .enumerate()
         .map(|(i, part)| {
@@ -69,11 +69,9 @@ pub fn read_with_progress(file: &Arc<str>, text: &str, progress: impl Fn(usize) 
             progress(part.text.len());
             reading
         })
-        .collect();
-    readings.into_iter().fold(Reading::default(), |mut all, reading| {
-        all.append(reading);
-        all
-    })
+        // Joined as they come, in order: a hundred thousand small readings at once cost as much as their objects.
+        .fold(Reading::default, Reading::joined)
+        .reduce(Reading::default, Reading::joined)
 }
 
 /// Reads the one value of a text; null if there is none. For values that are not objects.

@@ -66,6 +66,7 @@ impl Reader<'_> {
             }
         };
         let (body, places) = keep(&id, body, places);
+        debug_assert_eq!(count(&body), places.len());
         let source = Source { file: Arc::clone(self.file), document: self.document, places };
         let mut object = Object { id, version, created: None, body, source };
         match object.body.at(&["metadata", "creationTimestamp"]) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use attache_core::problem::Problem;
 
 /// In a larger file, which a machine wrote, the line helps nobody.
-const LARGE: u64 = 4 << 20;
+const LARGE: u64 = 1 << 20;
 
 /// Source text is not kept: files are read once more, and only when there is a problem to show.
 #[derive(Debug, Default)]

@@ -7,10 +7,10 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
+use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::str::Utf8Error;
-use std::{fs, mem};
 
 use attache_core::object::Place;
 use attache_core::problem::Problem;
@@ -29,17 +29,14 @@ use progress::Progress;
 pub fn load(inputs: &[PathBuf], quiet: bool, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
     let (files, problems) = files::find(inputs);
     let progress = Progress::new(files.iter().map(|file| file.size).sum(), quiet);
-    let readings: Vec<Reading> = files.into_par_iter().map(|file| read(&file, &progress)).collect();
-    let mut all = Reading { objects: Vec::new(), problems };
-    for reading in readings {
-        all.append(reading);
-    }
-    text::settle_scopes(&mut all.objects, cluster_scoped);
-    let objects = mem::take(&mut all.objects);
+    let Reading { mut objects, problems: more } = files
+        .into_par_iter()
+        .map(|file| read(&file, &progress))
+        .fold(Reading::default, Reading::joined)
+        .reduce(Reading::default, Reading::joined);
+    text::settle_scopes(&mut objects, cluster_scoped);
     let (objects, warnings) = duplicates::keep_last(objects);
-    all.objects = objects;
-    all.problems.extend(warnings);
-    all
+    Reading { objects, problems: [problems, more, warnings].concat() }
 }
 
 /// The text is dropped as soon as the objects are made: what stays in memory is a fraction of it.
