@@ -103,7 +103,7 @@ fn document(number: u32, part: &Part<'_>) -> Result<Option<Document>, Problem> {
     match read {
         Ok(Some((Value::Null, _)) | None) => Ok(None),
         Ok(Some((body, places))) => Ok(Some(Document { number, body, places })),
-        Err(fault) if part.text.contains("{{") => {
+        Err(fault) if part.line(fault.place).contains("{{") => {
             let help = "this looks like a template: render it first, for example with `helm template`";
             Err(fault.help(help).problem(number))
         }

@@ -9,6 +9,23 @@ pub struct Part<'t> {
     pub start: Place,
 }
 
+impl<'t> Part<'t> {
+    /// The line of the text that `place` is on.
+    pub fn line(&self, place: Place) -> &'t str {
+        self.text.lines().nth(place.line.saturating_sub(self.start.line) as usize).unwrap_or_default()
+    }
+
+    /// What is left of it without the first `skip` bytes.
+    fn after(self, skip: usize) -> Part<'t> {
+        let (skipped, text) = self.text.split_at(skip);
+        let lines = skipped.bytes().filter(|c| *c == b'\n').count() as u32;
+        let columns = skipped.rsplit('\n').next().unwrap_or_default().chars().count();
+        let column = if lines == 0 { usize::from(self.start.column) } else { 1 } + columns;
+        let start = Place { line: self.start.line + lines, column: u16::try_from(column).unwrap_or(u16::MAX) };
+        Part { text, start }
+    }
+}
+
 /// The documents of `text`, without those that hold only comments or nothing.
 ///
 /// A line that starts with `---` or `...` ends a document wherever it stands, even inside a block scalar.
@@ -104,18 +121,6 @@ fn json<'t>(part: Part<'t>, parts: &mut Vec<Part<'t>>) {
         }
     }
     parts.push(part);
-}
-
-impl<'t> Part<'t> {
-    /// What is left of it without the first `skip` bytes.
-    fn after(self, skip: usize) -> Part<'t> {
-        let (skipped, text) = self.text.split_at(skip);
-        let lines = skipped.bytes().filter(|c| *c == b'\n').count() as u32;
-        let columns = skipped.rsplit('\n').next().unwrap_or_default().chars().count();
-        let column = if lines == 0 { usize::from(self.start.column) } else { 1 } + columns;
-        let start = Place { line: self.start.line + lines, column: u16::try_from(column).unwrap_or(u16::MAX) };
-        Part { text, start }
-    }
 }
 
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
