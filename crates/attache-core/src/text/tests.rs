@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+use proptest::prelude::*;
+
 use super::*;
+use crate::object::count;
 use crate::value::Path;
 
 fn yaml(text: &str) -> Value {
@@ -224,4 +227,30 @@ fn every_mistake_has_its_message() {
     ];
     let shown: Vec<String> = cases.iter().map(|text| format!("{text}\n{}\n", problems(text))).collect();
     insta::assert_snapshot!(shown.join("\n"));
+}
+
+/// Text made of what means something to a reader of YAML or JSON.
+fn fragments() -> impl Strategy<Value = String> {
+    let fragment = prop_oneof![
+        8 => prop::sample::select(vec![
+            "a", "b", ": ", "- ", "\n", "\n  ", "\n    ", "? ", "{", "}", "[", "]", ", ", "&a ", "*a", "&b ", "*b", "<<: ", "|\n", ">-\n",
+            "|2+\n", "\"", "'", "\\", "\\u00e9", "#", " ", "\t", "\r\n", "\n---\n", "\n...\n", "%YAML 1.1\n", "!!str ", "!!int ", "!",
+            "1", "0x1f", "-1.5e3", ".inf", "yes", "~", "null", "\u{feff}", "\"a\":", "\"b\": 1,", "items:\n- ", "kind: List\n", "data: ",
+            "apiVersion: v1\nkind: K\nmetadata: {name: x}\n", "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"x\"},\"data\":",
+            "metadata: {name: x, managedFields: [", "creationTimestamp: ",
+        ]).prop_map(str::to_string),
+        1 => any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(fragment, 0..40).prop_map(|fragments| fragments.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_objects_and_problems(text in fragments()) {
+        for object in read_text(&text).objects {
+            prop_assert_eq!(object.source.places.len(), count(&object.body));
+            let yaml = to_yaml(&object.body);
+            prop_assert_eq!(read_value(&yaml), Ok(object.body), "{}", yaml);
+        }
+    }
 }
