@@ -1,5 +1,6 @@
 //! Whole runs of the real program, as a user sees them.
 
+mod documentation;
 mod effective;
 mod errors;
 mod get;
