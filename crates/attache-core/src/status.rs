@@ -79,52 +79,33 @@ impl Engine {
                 accepted[attachment.policy.0 as usize] = true;
             }
         }
+        let mut rivals = self.rivals();
         let tallies = tallies.into_iter().enumerate();
         tallies
             .map(|(i, tally)| {
                 let policy = PolicyId(i as u32);
                 let refused = refusals.get(&policy).map_or(&[][..], Vec::as_slice);
-                self.policy_status(policy, tally, accepted[i], refused)
+                let mut status = policy_status(policy, tally, accepted[i], refused);
+                if !accepted[i] {
+                    status.by = rivals.remove(&policy).unwrap_or_default();
+                }
+                status
             })
             .collect()
     }
 
-    fn policy_status(&self, policy: PolicyId, tally: Tally, accepted: bool, refused: &[&Refusal]) -> PolicyStatus {
-        let messages: Vec<&str> = refused.iter().map(|refusal| refusal.message.as_str()).collect();
-        let why = messages.join("; ");
-        let mut status = PolicyStatus {
-            policy,
-            refused: None,
-            message: why,
-            enforcement: tally.enforcement(),
-            by: tally.by,
-            scopes: tally.scopes,
-        };
-        if !accepted {
-            // A policy that only filters name is fine, and waits for one that does.
-            status.refused = refused.first().map(|refusal| refusal.reason);
-            status.enforcement = Enforcement::NotEnforced;
-            status.by = self.rivals(policy);
+    /// The policies because of which each one was not accepted somewhere.
+    fn rivals(&self) -> HashMap<PolicyId, Vec<PolicyId>> {
+        let mut rivals: HashMap<PolicyId, Vec<PolicyId>> = HashMap::new();
+        for (loser, winner) in
+            self.models().iter().flat_map(|model| model.stacks().values()).flat_map(|it| &it.rejected)
+        {
+            rivals.entry(loser.policy).or_default().push(winner.policy);
         }
-        if status.message.is_empty() {
-            status.message = match status.enforcement {
-                Enforcement::NotEnforced if status.scopes.total == 0 => {
-                    "it is not in the path to any route, rule or backend that it could affect".to_string()
-                }
-                Enforcement::NotEnforced => "its condition holds nowhere".to_string(),
-                _ => String::new(),
-            };
+        for winners in rivals.values_mut() {
+            winners.sort();
+            winners.dedup();
         }
-        status
-    }
-
-    /// The policies because of which this one was not accepted.
-    fn rivals(&self, policy: PolicyId) -> Vec<PolicyId> {
-        let rejected = self.models().iter().flat_map(|model| model.stacks().values().flat_map(|stack| &stack.rejected));
-        let mut rivals: Vec<PolicyId> =
-            rejected.filter(|(loser, _)| loser.policy == policy).map(|(_, winner)| winner.policy).collect();
-        rivals.sort();
-        rivals.dedup();
         rivals
     }
 
@@ -186,6 +167,34 @@ impl Engine {
         });
         nodes.flat_map(|stack| stack.accepted.iter().map(|attachment| attachment.policy)).collect()
     }
+}
+
+fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, refused: &[&Refusal]) -> PolicyStatus {
+    let messages: Vec<&str> = refused.iter().map(|refusal| refusal.message.as_str()).collect();
+    let why = messages.join("; ");
+    let mut status = PolicyStatus {
+        policy,
+        refused: None,
+        message: why,
+        enforcement: tally.enforcement(),
+        by: tally.by,
+        scopes: tally.scopes,
+    };
+    if !accepted {
+        // A policy that only filters name is fine, and waits for one that does.
+        status.refused = refused.first().map(|refusal| refusal.reason);
+        status.enforcement = Enforcement::NotEnforced;
+    }
+    if status.message.is_empty() {
+        status.message = match status.enforcement {
+            Enforcement::NotEnforced if status.scopes.total == 0 => {
+                "it is not in the path to any route, rule or backend that it could affect".to_string()
+            }
+            Enforcement::NotEnforced => "its condition holds nowhere".to_string(),
+            _ => String::new(),
+        };
+    }
+    status
 }
 
 /// What became of one policy in all scopes together.

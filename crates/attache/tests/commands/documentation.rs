@@ -16,7 +16,11 @@ fn the_documentation_tells_the_truth() {
             if std::env::var_os("UPDATE_DOCS").is_some() {
                 fs::write(&file, &truth).expect("writable");
             } else {
-                lies.push(format!("{}:\n{}", file.display(), similar::TextDiff::from_lines(&text, &truth).unified_diff()));
+                lies.push(format!(
+                    "{}:\n{}",
+                    file.display(),
+                    similar::TextDiff::from_lines(&text, &truth).unified_diff()
+                ));
             }
         }
     }
