@@ -63,15 +63,10 @@ pub fn stacks(objects: &Objects, kinds: &Registry, id: KindId, policies: &[Polic
 /// By the way it came here, then priority, then age, then name.
 fn compare(objects: &Objects, policies: &[Policy], a: &Attachment, b: &Attachment) -> Ordering {
     let (left, right) = (&policies[a.policy.0 as usize], &policies[b.policy.0 as usize]);
-    let name = |policy: &Policy| {
-        let id = &objects.get(policy.object).id;
-        (id.namespace.clone(), id.name.clone())
-    };
     a.via
         .cmp(&b.via)
         .then_with(|| left.rank.priority.cmp(&right.rank.priority))
-        .then_with(|| left.rank.by_age(&right.rank))
-        .then_with(|| name(left).cmp(&name(right)))
+        .then_with(|| objects.get(left.object).by_age(objects.get(right.object)))
 }
 
 fn reject(stack: &mut Stack, kind: &PolicyKind, policies: &[Policy]) {

@@ -5,14 +5,23 @@ use crate::object::Objects;
 use crate::topology::{Level, NodeId, Topology};
 use crate::value::Value;
 
+/// How requests arrive at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Arrival {
+    /// By way of this node; or from outside of the hierarchy.
+    pub parent: Option<NodeId>,
+    /// Only those from this Namespace: a route that a consumer of a Service made for it is for nobody else.
+    pub from: Option<NodeId>,
+}
+
 /// Kinds with the same hierarchy share it.
 #[derive(Debug)]
 pub struct Hierarchy {
     member: Vec<bool>,
-    /// The parents of node `n` are `parents[start[n]..][..length[n]]`.
+    /// The arrivals at node `n` are `arrivals[start[n]..][..length[n]]`. There is always one.
     start: Vec<u32>,
     length: Vec<u32>,
-    parents: Vec<NodeId>,
+    arrivals: Vec<Arrival>,
     has_namespaces: bool,
 }
 
@@ -22,17 +31,15 @@ impl Hierarchy {
         let member: Vec<bool> = topology
             .nodes()
             .map(|(node, it)| {
-                it.level != Level::Namespace && {
-                    let id = topology.id(objects, node);
-                    levels.iter().any(|name| name.takes(it.level, &id.group, &id.kind))
-                }
+                let id = topology.id(objects, node);
+                levels.iter().any(|name| name.takes(it.level, &id.group, &id.kind))
             })
             .collect();
         let mut hierarchy = Hierarchy {
             member,
             start: vec![0; count],
             length: vec![0; count],
-            parents: Vec::new(),
+            arrivals: Vec::new(),
             has_namespaces: levels.contains(&LevelName::Level(Level::Namespace)),
         };
         let ports = if levels.iter().any(|name| name.level() == Level::BackendPort) {
@@ -45,10 +52,12 @@ impl Hierarchy {
             found.clear();
             let live = topology.live(node);
             let mut add = |parent: NodeId| {
+                let from = consumer(topology, parent, node);
                 if hierarchy.has(parent) {
-                    found.push(parent);
+                    found.push(Arrival { parent: Some(parent), from });
                 } else {
-                    found.extend_from_slice(hierarchy.parents(parent));
+                    let above = hierarchy.arrivals(parent).iter();
+                    found.extend(above.map(|it| Arrival { parent: it.parent, from: it.from.or(from) }));
                 }
             };
             if topology.node(node).level == Level::BackendPort {
@@ -58,14 +67,18 @@ impl Hierarchy {
                 // Nothing arrives by way of a parent that nothing arrives at.
                 topology.parents(node).iter().filter(|&&it| !live || topology.live(it)).for_each(|it| add(*it));
             }
-            if found.len() > 1 {
-                found.sort_unstable();
-                found.dedup();
+            match found.len() {
+                0 => found.push(Arrival { parent: None, from: None }),
+                1 => {}
+                _ => {
+                    found.sort_unstable();
+                    found.dedup();
+                }
             }
             let at = node.0 as usize;
-            hierarchy.start[at] = hierarchy.parents.len() as u32;
+            hierarchy.start[at] = hierarchy.arrivals.len() as u32;
             hierarchy.length[at] = found.len() as u32;
-            hierarchy.parents.extend_from_slice(&found);
+            hierarchy.arrivals.extend_from_slice(&found);
         }
         hierarchy
     }
@@ -79,10 +92,18 @@ impl Hierarchy {
         self.has_namespaces
     }
 
-    pub fn parents(&self, node: NodeId) -> &[NodeId] {
+    pub fn arrivals(&self, node: NodeId) -> &[Arrival] {
         let at = node.0 as usize;
-        &self.parents[self.start[at] as usize..][..self.length[at] as usize]
+        &self.arrivals[self.start[at] as usize..][..self.length[at] as usize]
     }
+}
+
+/// The Namespace of a route that attaches to a Service of another one.
+fn consumer(topology: &Topology, parent: NodeId, node: NodeId) -> Option<NodeId> {
+    if topology.node(parent).level != Level::Frontend {
+        return None;
+    }
+    topology.namespace(node).filter(|_| topology.namespace(parent) != topology.namespace(node))
 }
 
 /// Which port is named by which live rule, sorted. A port is reached by way of the rules that name it, and its Service
@@ -91,12 +112,14 @@ fn named_ports(objects: &Objects, topology: &Topology) -> Vec<(NodeId, NodeId)> 
     let mut named = Vec::new();
     for (rule, _) in topology.nodes().filter(|(_, node)| node.level == Level::RouteRule) {
         let Some(value) = topology.section_value(objects, rule).filter(|_| topology.live(rule)) else { continue };
+        let home = &topology.id(objects, rule).namespace;
         for backend in topology.children(rule) {
             let id = topology.id(objects, *backend);
             for reference in value.list_at("backendRefs") {
                 let is_it = reference.get_str("name") == Some(&id.name)
+                    && reference.get_str("group").unwrap_or_default() == id.group
                     && reference.get_str("kind").unwrap_or("Service") == id.kind
-                    && reference.get_str("namespace").is_none_or(|namespace| namespace == id.namespace);
+                    && reference.get_str("namespace").unwrap_or(home) == id.namespace;
                 let port = reference.get("port").and_then(Value::as_int).filter(|_| is_it);
                 named.extend(port.and_then(|port| topology.port(objects, *backend, port)).map(|port| (port, rule)));
             }

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use crate::topology::NodeId;
 
-pub use hierarchy::{Hierarchy, is_effective_target};
+pub use hierarchy::{Arrival, Hierarchy, is_effective_target};
 pub use sets::{ChainSets, SetId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

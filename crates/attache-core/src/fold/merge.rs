@@ -83,6 +83,9 @@ impl Merge<'_> {
     }
 
     fn fill_fields(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
+        if value.entries().is_empty() {
+            return;
+        }
         let Some(fields) = tree.split() else { return };
         for (key, child) in value.entries() {
             path.push(Segment::Key(key.clone()));
@@ -107,6 +110,9 @@ impl Merge<'_> {
     }
 
     fn replace_fields(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
+        if value.entries().is_empty() {
+            return;
+        }
         let Some(fields) = tree.split() else { return };
         for (key, child) in value.entries() {
             path.push(Segment::Key(key.clone()));

@@ -134,24 +134,16 @@ impl<'a> Fold<'a> {
     }
 
     fn blocks(&mut self, at: usize, attachment: &'a Attachment, wanted: impl Fn(Which) -> bool) {
-        let policy = self.policy(attachment);
-        let mut last = None;
-        for block in policy.blocks.iter().filter(|block| wanted(block.which)) {
+        let mut removed = Vec::new();
+        for block in self.policy(attachment).blocks.iter().filter(|block| wanted(block.which)) {
             let source = self.step(at, attachment, block.which);
-            last = Some(source);
             if self.holds(block, source) {
                 self.block(block, source);
+                removed.extend(block.removes.iter().map(|name| (name.as_str(), source)));
             }
         }
-        if let Some(source) = last.or_else(|| self.only_removes(at, attachment, policy)) {
-            let removes = policy.removes.iter().map(|name| (name.as_str(), source));
-            self.removed.extend(removes);
-        }
-    }
-
-    /// A policy may have no rules of its own and still remove some.
-    fn only_removes(&mut self, at: usize, attachment: &'a Attachment, policy: &Policy) -> Option<Source> {
-        (policy.blocks.is_empty() && !policy.removes.is_empty()).then(|| self.step(at, attachment, Which::Bare))
+        // What a policy removes are rules of others.
+        self.removed.extend(removed);
     }
 
     fn block(&mut self, block: &'a Block, source: Source) {
@@ -205,11 +197,11 @@ impl<'a> Fold<'a> {
         let mut kept = Vec::new();
         for (key, child) in value.entries() {
             path.push(Segment::Key(key.clone()));
-            let here = Path::new(path.clone());
-            let is_rule = self.merge.units.is_unit(path, child);
-            if here.to_string() == name || (is_rule && key == name) {
+            let is_named =
+                (key == name && self.merge.units.is_rule(path, child)) || Path::new(path.clone()).to_string() == name;
+            if is_named {
                 self.merge.lose_value(child, path, source, remover, true);
-            } else if child.as_map().is_some() && !is_rule {
+            } else if child.as_map().is_some() && !self.merge.units.is_unit(path, child) {
                 let inner = self.remove(child, name, path, source, remover);
                 // A map that had nothing else goes with its last rule.
                 if !inner.entries().is_empty() || child.entries().is_empty() {

@@ -131,9 +131,9 @@ impl<'a> Fold<'a> {
         }
         self.origins(&mut effective);
         self.superseded(&mut effective);
-        if !self.tree.is_empty() || self.taken.is_some() {
-            effective.spec = Some(self.tree.value());
-        }
+        let spec = self.tree.value();
+        let says_something = spec.as_map().is_none_or(|map| !map.is_empty());
+        effective.spec = Some(spec).filter(|_| says_something || self.taken.is_some());
         effective.warnings = std::mem::take(&mut self.warnings);
         effective
     }

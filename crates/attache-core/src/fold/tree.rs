@@ -30,7 +30,7 @@ impl Tree {
         match self {
             Tree::Piece(Value::Map(map), _) => map.is_empty(),
             Tree::Piece(..) | Tree::Items(_) => false,
-            Tree::Split(entries) => entries.iter().all(|(_, child)| child.is_empty()),
+            Tree::Split(entries) => entries.is_empty(),
         }
     }
 

@@ -58,6 +58,12 @@ impl Units {
         }
     }
 
+    /// Whether the value at `path` is what a policy calls a rule: something declared, or else a field at the top or an
+    /// entry of a map there.
+    pub fn is_rule(&self, path: &[Segment], value: &Value) -> bool {
+        if self.rules.is_empty() { path.len() <= 2 } else { self.is_unit(path, value) }
+    }
+
     /// Whether the value at `path` cannot be merged field by field.
     pub fn is_leaf(&self, path: &[Segment], value: &Value) -> bool {
         match value.as_map() {

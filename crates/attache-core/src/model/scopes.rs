@@ -2,9 +2,9 @@
 
 use super::spread::{Known, stack_node};
 use super::{Model, World};
-use crate::chain::{ChainId, Link};
+use crate::chain::{Arrival, ChainId, Link};
 use crate::policy::PolicyId;
-use crate::topology::{Level, NodeId};
+use crate::topology::NodeId;
 
 /// A path from a root to a node, with what meets on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,53 +19,46 @@ impl Model {
     /// Every scope that ends at `node`.
     pub fn scopes(&self, world: World<'_>, node: NodeId, found: &mut impl FnMut(Scope)) {
         if self.hierarchy.has(node) {
-            self.climb(world, &mut vec![node], found);
-        } else if world.topology.node(node).level == Level::Namespace && self.hierarchy.has_namespaces() {
-            let chain = self.chains.find(ChainId::EMPTY, Link::Node(node)).unwrap_or(ChainId::EMPTY);
-            found(Scope { nodes: vec![node], from: None, chain });
+            self.climb(world, node, &mut Vec::new(), found);
         }
     }
 
     /// Prolongs a path, given from its end, up to the roots.
-    fn climb(&self, world: World<'_>, path: &mut Vec<NodeId>, found: &mut impl FnMut(Scope)) {
-        let Some(&top) = path.last() else { return };
-        let parents = self.hierarchy.parents(top);
-        if parents.is_empty() {
-            self.descend(world, path, path.len(), &mut Vec::new(), ChainId::EMPTY, found);
-        }
-        for &parent in parents {
-            path.push(parent);
-            self.climb(world, path, found);
+    fn climb(&self, world: World<'_>, node: NodeId, path: &mut Vec<(NodeId, Arrival)>, found: &mut impl FnMut(Scope)) {
+        for &arrival in self.hierarchy.arrivals(node) {
+            path.push((node, arrival));
+            match arrival.parent {
+                Some(parent) => self.climb(world, parent, path, found),
+                None => self.descend(world, path, &mut Vec::new(), ChainId::EMPTY, found),
+            }
             path.pop();
         }
     }
 
-    /// Follows a path down, from the node before `left`, with the chain so far.
+    /// Follows a path down, with the chain so far.
     fn descend(
         &self,
         world: World<'_>,
-        path: &[NodeId],
-        left: usize,
+        path: &[(NodeId, Arrival)],
         nodes: &mut Vec<NodeId>,
         chain: ChainId,
         found: &mut impl FnMut(Scope),
     ) {
-        if left == 0 {
+        let [rest @ .., (node, arrival)] = path else {
             found(Scope { nodes: nodes.clone(), from: self.chains.from(chain), chain });
             return;
-        }
-        let node = path[left - 1];
+        };
         let before = nodes.len();
-        for above in self.above(world, node) {
+        for above in self.above(world, *node) {
             if !nodes.contains(&above) {
                 nodes.push(above);
             }
         }
-        nodes.push(node);
+        nodes.push(*node);
         let mut next = Vec::new();
-        self.step(world, &mut Known(&self.chains), path.get(left).copied(), node, chain, &mut next);
+        self.step(world, &mut Known(&self.chains), *arrival, *node, chain, &mut next);
         for chain in next {
-            self.descend(world, path, left - 1, nodes, chain, found);
+            self.descend(world, rest, nodes, chain, found);
         }
         nodes.truncate(before);
     }
@@ -74,10 +67,11 @@ impl Model {
     pub(crate) fn before(&self, world: World<'_>, node: NodeId, chain: ChainId) -> Vec<(NodeId, ChainId)> {
         let mut found = Vec::new();
         let mut next = Vec::new();
-        for &parent in self.hierarchy.parents(node) {
+        for &arrival in self.hierarchy.arrivals(node) {
+            let Some(parent) = arrival.parent else { continue };
             for &(before, _) in self.chains_at(parent) {
                 next.clear();
-                self.step(world, &mut Known(&self.chains), Some(parent), node, before, &mut next);
+                self.step(world, &mut Known(&self.chains), arrival, node, before, &mut next);
                 if next.contains(&chain) {
                     found.push((parent, before));
                 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{Model, World};
-use crate::chain::{ChainId, Chains, Link, SetId};
+use crate::chain::{Arrival, ChainId, Chains, Link, SetId};
+use crate::kinds::Class;
 use crate::topology::{Level, NodeId};
 
 /// Where chains are looked up and, while they spread, made.
@@ -45,23 +46,19 @@ impl Model {
             if !hierarchy.has(node) {
                 continue;
             }
-            let parents = hierarchy.parents(node);
-            let set = match parents {
-                [] if !self.adds(world, node) => SetId::ROOT,
-                [parent] if !self.adds(world, node) && !is_consumer(world, *parent, node) => self.set_at(*parent),
-                _ => {
+            let set = match hierarchy.arrivals(node) {
+                &[arrival] if !self.adds(world, node) && self.passes_on(world, arrival, node) => {
+                    self.set_before(arrival)
+                }
+                arrivals => {
                     arriving.clear();
-                    let mut arrive = |parent: Option<NodeId>, set: SetId| {
-                        for &(chain, scopes) in self.sets.get(set) {
+                    for &arrival in arrivals {
+                        for &(chain, scopes) in self.sets.get(self.set_before(arrival)) {
                             next.clear();
-                            self.step(world, &mut chains, parent, node, chain, &mut next);
+                            self.step(world, &mut chains, arrival, node, chain, &mut next);
                             arriving.extend(next.iter().map(|chain| (*chain, scopes)));
                         }
-                    };
-                    if parents.is_empty() {
-                        arrive(None, SetId::ROOT);
                     }
-                    parents.iter().for_each(|parent| arrive(Some(*parent), self.set_at(*parent)));
                     self.sets.intern(&mut arriving)
                 }
             };
@@ -70,8 +67,18 @@ impl Model {
         self.chains = chains;
     }
 
-    fn set_at(&self, node: NodeId) -> SetId {
-        self.at[node.0 as usize].unwrap_or(SetId::ROOT)
+    fn set_before(&self, arrival: Arrival) -> SetId {
+        arrival.parent.and_then(|parent| self.at[parent.0 as usize]).unwrap_or(SetId::ROOT)
+    }
+
+    /// Whether every chain before a node goes on at it.
+    fn passes_on(&self, world: World<'_>, arrival: Arrival, node: NodeId) -> bool {
+        arrival.from.is_none() && arrival.parent.is_none_or(|parent| self.concerns(world, parent, node))
+    }
+
+    /// Whether a policy at `above` is for a node below it, too: a Direct one is for the very thing it targets.
+    fn concerns(&self, world: World<'_>, above: NodeId, node: NodeId) -> bool {
+        self.kind.class == Class::Inherited || world.topology.whole(above) == world.topology.whole(node)
     }
 
     /// Whether a chain can become longer at a node.
@@ -90,31 +97,40 @@ impl Model {
         namespace.into_iter().chain(service)
     }
 
-    /// The chains with which one that comes from `parent` goes on at `node`.
+    /// The chains with which one goes on at `node`.
     pub(super) fn step(
         &self,
         world: World<'_>,
         chains: &mut impl Linking,
-        parent: Option<NodeId>,
+        arrival: Arrival,
         node: NodeId,
         chain: ChainId,
         out: &mut Vec<ChainId>,
     ) {
-        let mut chain = chain;
-        if parent.is_some_and(|parent| is_consumer(world, parent, node)) {
-            // A consumer's route is only for clients in its own namespace.
-            let Some(namespace) = world.topology.namespace(node) else { return };
-            match chains.chains().from(chain) {
-                None => chain = chains.link(chain, Link::From(namespace)),
-                Some(from) if from == namespace => {}
-                Some(_) => return,
-            }
+        let Some(mut chain) = self.narrow(chains, chain, arrival.from) else { return };
+        if arrival.parent.is_some_and(|parent| !self.concerns(world, parent, node)) {
+            chain = match chains.chains().from(chain) {
+                Some(from) => chains.link(ChainId::EMPTY, Link::From(from)),
+                None => ChainId::EMPTY,
+            };
         }
         let mut going = vec![chain];
         for above in self.above(world, node).chain([stack_node(world, node)]) {
-            self.pass(chains, above, &mut going);
+            if self.concerns(world, above, node) {
+                self.pass(chains, above, &mut going);
+            }
         }
         out.extend(going);
+    }
+
+    /// A chain for requests from one namespace only, if there are any that it is for.
+    fn narrow(&self, chains: &mut impl Linking, chain: ChainId, to: Option<NodeId>) -> Option<ChainId> {
+        let Some(namespace) = to else { return Some(chain) };
+        match chains.chains().from(chain) {
+            None if self.is_apart(chains.chains(), chain, namespace) => None,
+            None => Some(chains.link(chain, Link::From(namespace))),
+            Some(from) => (from == namespace).then_some(chain),
+        }
     }
 
     /// Takes chains past one node: with its policies, and apart for each namespace that has some of its own there.
@@ -150,11 +166,4 @@ pub(super) fn stack_node(world: World<'_>, node: NodeId) -> NodeId {
         Level::Frontend => world.topology.whole(node),
         _ => node,
     }
-}
-
-/// Whether a route attaches to a Service of another namespace.
-fn is_consumer(world: World<'_>, parent: NodeId, node: NodeId) -> bool {
-    world.topology.node(parent).level == Level::Frontend
-        && world.topology.node(node).level == Level::Route
-        && world.topology.namespace(parent) != world.topology.namespace(node)
 }

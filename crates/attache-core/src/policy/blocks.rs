@@ -8,8 +8,8 @@ use crate::kinds::{Fields, PolicyKind, Strategy};
 use crate::object::Object;
 use crate::value::{Map, Path, Segment, Value};
 
-/// The blocks, lowest first, and what the policy removes.
-pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> (Vec<Block>, Vec<SmolStr>) {
+/// The blocks, lowest first.
+pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Vec<Block> {
     let fields = &kind.fields;
     let path = Path::new(fields.settings.iter().cloned().map(Segment::Key).collect());
     let empty = Map::default();
@@ -21,7 +21,7 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
             &empty
         }
     };
-    let mut reading = Reading { kind, complain, removes: Vec::new() };
+    let mut reading = Reading { kind, complain };
     let mut blocks = Vec::new();
     if kind.has_blocks() {
         blocks.extend(reading.named(settings, &path, &fields.defaults, Which::Defaults));
@@ -30,15 +30,15 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
     } else {
         let spec = settings.without(|key| is_target(fields, key) || fields.ignored.iter().any(|name| name == key));
         let strategy = kind.default_strategy();
-        blocks.push(Block { which: Which::Bare, strategy, when: None, spec: Value::Map(spec) });
+        let (which, spec) = (Which::Bare, Value::Map(spec));
+        blocks.push(Block { which, strategy, when: None, removes: Vec::new(), spec });
     }
-    (blocks, reading.removes)
+    blocks
 }
 
 struct Reading<'a, C> {
     kind: &'a PolicyKind,
     complain: &'a mut C,
-    removes: Vec<SmolStr>,
 }
 
 impl<C: FnMut(Path, String)> Reading<'_, C> {
@@ -64,8 +64,8 @@ impl<C: FnMut(Path, String)> Reading<'_, C> {
         };
         let mut block = self.block(settings, path, Which::Bare, other);
         block.strategy = if self.kind.strategies == [Strategy::None] { Strategy::None } else { Strategy::Atomic };
-        let has_rules = block.spec.as_map().is_some_and(|map| !map.is_empty());
-        has_rules.then_some(block)
+        let says_something = !block.spec.entries().is_empty() || !block.removes.is_empty();
+        says_something.then_some(block)
     }
 
     fn block(&mut self, map: &Map, path: &Path, which: Which, other: impl Fn(&str) -> bool) -> Block {
@@ -79,9 +79,8 @@ impl<C: FnMut(Path, String)> Reading<'_, C> {
             Some(Value::Str(text)) => self.condition(text, path.key(fields.when.clone())),
             _ => None,
         };
-        for value in fields.remove.iter().filter_map(|name| map.get(name)) {
-            self.removes.extend(value.items().iter().filter_map(Value::as_str).map(|name| name.to_smolstr()));
-        }
+        let removed = fields.remove.iter().filter_map(|name| map.get(name)).flat_map(Value::items);
+        let removes = removed.filter_map(Value::as_str).map(|name| name.to_smolstr()).collect();
         let is_condition = matches!(map.get(&fields.when), Some(Value::Str(_)));
         let spec = map.without(|key| {
             other(key)
@@ -89,7 +88,7 @@ impl<C: FnMut(Path, String)> Reading<'_, C> {
                 || (key == fields.when && is_condition)
                 || fields.remove.iter().any(|name| name == key)
         });
-        Block { which, strategy, when, spec: Value::Map(spec) }
+        Block { which, strategy, when, removes, spec: Value::Map(spec) }
     }
 
     fn strategy(&mut self, value: &Value, path: Path) -> Strategy {

@@ -24,8 +24,6 @@ pub struct Policy {
     pub kind: KindId,
     pub targets: Vec<Target>,
     pub blocks: Vec<Block>,
-    /// Rules of policies above that this one does not want: names or dotted paths.
-    pub removes: Vec<SmolStr>,
     /// How it wants to merge with what is above it, for kinds where the lower policy says so.
     pub joins: Option<Strategy>,
     pub rank: Rank,
@@ -46,6 +44,8 @@ pub struct Block {
     pub which: Which,
     pub strategy: Strategy,
     pub when: Option<Condition>,
+    /// Rules of policies above that this one does not want: names or dotted paths.
+    pub removes: Vec<SmolStr>,
     pub spec: Value,
 }
 
@@ -97,7 +97,7 @@ fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Po
         invalid.get_or_insert(Invalid { path, message });
     };
     let targets = targets::read(object, kind, &mut complain);
-    let (blocks, removes) = blocks::read(object, kind, &mut complain);
+    let blocks = blocks::read(object, kind, &mut complain);
     let joins = joins(object, kind, &mut complain);
     let priority = priority(object, kind, &mut complain);
     Policy {
@@ -105,7 +105,6 @@ fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Po
         kind: kind_id,
         targets,
         blocks,
-        removes,
         joins,
         rank: Rank { priority, created: object.created },
         invalid,

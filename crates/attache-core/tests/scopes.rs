@@ -1,0 +1,170 @@
+//! Scopes and folds that were once wrong, each as small as it can be.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use attache_core::engine::Engine;
+use attache_core::kinds::Settings;
+use attache_core::object::Objects;
+use attache_core::text;
+
+const WORLD: &str = "
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: g, namespace: a}
+spec:
+  gatewayClassName: c
+  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: a}
+spec: {ports: [{name: one, port: 80}, {name: two, port: 81}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: b}
+spec: {ports: [{name: one, port: 80}, {name: two, port: 81}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: ReferenceGrant
+metadata: {name: all, namespace: b}
+spec:
+  from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: a}]
+  to: [{group: '', kind: Service}]
+---
+";
+
+/// The scopes of a node, and what is in force in each.
+fn scopes(kind: &str, documents: &[&str], node: &str) -> Vec<String> {
+    let kind = format!(
+        "{{apiVersion: attache.dev/v1alpha1, kind: PolicyKind, metadata: {{name: p}}, \
+         spec: {{group: x.io, kind: P, clusterTargets: true, {kind}}}}}"
+    );
+    let text = format!("{WORLD}{kind}\n---\n{}", documents.join("\n---\n"));
+    let reading = text::read(&Arc::from("test.yaml"), &text);
+    assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+    let engine = Engine::new(Objects::new(reading.objects), &[], Settings::default());
+    assert!(engine.problems().is_empty(), "{:?}", engine.problems());
+    let name = |id| engine.topology().name(engine.objects(), id);
+    let (node, _) = engine.topology().nodes().find(|(id, _)| name(*id) == node).unwrap();
+    let model = &engine.models()[0];
+    let mut found = Vec::new();
+    model.scopes(engine.world(), node, &mut |scope| {
+        let nodes: Vec<String> = scope.nodes.iter().map(|node| name(*node)).collect();
+        let from = scope.from.map_or(String::new(), |from| format!(" from {}", name(from)));
+        let spec = &model.effective(engine.world(), scope.chain).spec;
+        let spec = spec.as_ref().map_or("nothing".to_owned(), |spec| serde_json::to_string(spec).unwrap());
+        found.push(format!("{}{from}: {spec}", nodes.join(" > ")));
+    });
+    let counted: u64 = model.chains_at(node).iter().map(|(_, scopes)| scopes).sum();
+    assert_eq!(found.len() as u64, counted);
+    found
+}
+
+fn policy(namespace: &str, name: &str, spec: &str) -> String {
+    format!("{{apiVersion: x.io/v1, kind: P, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{{spec}}}}}")
+}
+
+fn route(namespace: &str, spec: &str) -> String {
+    format!(
+        "{{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, \
+         metadata: {{name: r, namespace: {namespace}}}, spec: {{{spec}}}}}"
+    )
+}
+
+const ON_GATEWAY: &str = "targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: g}";
+const ON_ROUTE: &str = "targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}";
+const ON_NAMESPACE: &str = "targetRef: {group: '', kind: Namespace, name: a}";
+
+#[test]
+fn a_direct_policy_is_for_what_it_targets_and_its_sections() {
+    let route = route("a", "parentRefs: [{name: g}], rules: [{}]");
+    let policy = policy("a", "p", &format!("{ON_GATEWAY}, color: red"));
+    let at = |node| scopes("class: Direct, hierarchy: [Gateway, Listener, Route]", &[&route, &policy], node);
+    assert_eq!(at("Gateway/a/g#http"), [r#"Gateway/a/g > Gateway/a/g#http: {"color":"red"}"#]);
+    assert_eq!(at("HTTPRoute/a/r"), ["Gateway/a/g > Gateway/a/g#http > HTTPRoute/a/r: nothing"]);
+}
+
+#[test]
+fn ties_go_to_the_first_in_order_of_namespace_slash_name() {
+    let kind = "hierarchy: [Gateway], effectiveTarget: Gateway, sameLevel: OldestWins, crossNamespace: Granted";
+    let grant = "{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: p, namespace: a}, \
+                 spec: {from: [{group: x.io, kind: P, namespace: a-b}], \
+                 to: [{group: gateway.networking.k8s.io, kind: Gateway}]}}";
+    let near = policy("a", "p", &format!("{ON_GATEWAY}, color: near"));
+    let far = ON_GATEWAY.replace("name: g", "name: g, namespace: a");
+    let far = policy("a-b", "p", &format!("{far}, color: far"));
+    assert_eq!(scopes(kind, &[grant, &near, &far], "Gateway/a/g"), [r#"Gateway/a/g: {"color":"far"}"#]);
+}
+
+#[test]
+fn an_empty_map_is_something_said() {
+    let said = policy("a", "p", &format!("{ON_GATEWAY}, defaults: {{cors: {{}}, strategy: merge}}"));
+    let kind = "hierarchy: [Gateway], effectiveTarget: Gateway, strategies: [merge]";
+    assert_eq!(scopes(kind, &[&said], "Gateway/a/g"), [r#"Gateway/a/g: {"cors":{}}"#]);
+}
+
+#[test]
+fn a_block_whose_condition_does_not_hold_removes_nothing() {
+    let kind = "hierarchy: [Gateway, Route], effectiveTarget: Route, strategies: [patch]";
+    let route = route("a", "parentRefs: [{name: g}]");
+    let above = policy("a", "above", &format!("{ON_GATEWAY}, defaults: {{color: red}}"));
+    let below = policy("a", "below", &format!("{ON_ROUTE}, overrides: {{size: 1, remove: [color], when: 'false'}}"));
+    let found = scopes(kind, &[&route, &above, &below], "HTTPRoute/a/r");
+    assert_eq!(found, [r#"Gateway/a/g > HTTPRoute/a/r: {"color":"red"}"#]);
+}
+
+#[test]
+fn a_rule_is_removed_by_its_name_whatever_the_strategy() {
+    let kind = "hierarchy: [Gateway, Route], effectiveTarget: Route, strategies: [patch]";
+    let route = route("a", "parentRefs: [{name: g}]");
+    let above = policy("a", "above", &format!("{ON_GATEWAY}, defaults: {{limits: {{one: {{x: 1}}, two: {{x: 2}}}}}}"));
+    let below = policy("a", "below", &format!("{ON_ROUTE}, remove: [one]"));
+    let found = scopes(kind, &[&route, &above, &below], "HTTPRoute/a/r");
+    assert_eq!(found, [r#"Gateway/a/g > HTTPRoute/a/r: {"limits":{"two":{"x":2}}}"#]);
+}
+
+#[test]
+fn a_namespace_can_be_asked_though_something_stands_above_it_on_every_path() {
+    let class = policy("a", "class", "targetRef: {kind: GatewayClass, name: c}, color: red");
+    let here = policy("a", "here", &format!("{ON_NAMESPACE}, color: blue"));
+    assert_eq!(scopes("class: Inherited", &[&class, &here], "Namespace/a"), [r#"Namespace/a: {"color":"blue"}"#]);
+}
+
+#[test]
+fn who_comes_from_outside_the_hierarchy_has_a_scope_too() {
+    let route = route("a", "parentRefs: [{name: g}, {group: '', kind: Service, name: s}]");
+    let policy = policy("a", "p", &format!("{ON_GATEWAY}, color: red"));
+    let found = scopes("hierarchy: [Gateway, Route]", &[&route, &policy], "HTTPRoute/a/r");
+    assert_eq!(found, ["HTTPRoute/a/r: nothing", r#"Gateway/a/g > HTTPRoute/a/r: {"color":"red"}"#]);
+}
+
+#[test]
+fn requests_of_a_consumer_have_one_scope_though_both_policy_and_route_are_for_them() {
+    let kind = "hierarchy: [Route, Backend], effectiveTarget: Route, crossNamespace: Consumer";
+    let route = route("b", "parentRefs: [{group: '', kind: Service, name: s, namespace: a}]");
+    let policy = policy("b", "p", "targetRef: {group: '', kind: Service, name: s, namespace: a}, color: red");
+    let found = scopes(kind, &[&route, &policy], "HTTPRoute/b/r");
+    assert_eq!(found, [r#"Service/a/s > HTTPRoute/b/r from Namespace/b: {"color":"red"}"#]);
+}
+
+#[test]
+fn a_route_of_a_consumer_is_for_nobody_else_though_its_service_is_outside_the_hierarchy() {
+    let route = route("b", "parentRefs: [{group: '', kind: Service, name: s, namespace: a}]");
+    let policy = policy("b", "p", &format!("{ON_ROUTE}, color: red"));
+    let found = scopes("hierarchy: [Route], effectiveTarget: Route", &[&route, &policy], "HTTPRoute/b/r");
+    assert_eq!(found, [r#"HTTPRoute/b/r from Namespace/b: {"color":"red"}"#]);
+}
+
+#[test]
+fn a_rule_reaches_the_port_it_names_and_not_that_of_a_namesake() {
+    let backends = "backendRefs: [{name: s, port: 80}, {name: s, namespace: b, port: 81}]";
+    let route = route("a", &format!("parentRefs: [{{name: g}}], rules: [{{{backends}}}]"));
+    let policy = policy("a", "p", &format!("{ON_ROUTE}, color: red"));
+    let at = |node| scopes("hierarchy: [Route, Backend, BackendPort]", &[&route, &policy], node);
+    assert_eq!(at("Service/a/s#two"), ["Service/a/s > Service/a/s#two: nothing"]);
+    assert_eq!(at("Service/b/s#one"), ["Service/b/s > Service/b/s#one: nothing"]);
+    assert_eq!(at("Service/b/s#two"), [r#"HTTPRoute/a/r > Service/b/s > Service/b/s#two: {"color":"red"}"#]);
+}
