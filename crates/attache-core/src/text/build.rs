@@ -83,6 +83,11 @@ impl Builder {
         matches!(self.frames.last(), Some(Frame { kind: Collection::Map, pending: Pending::None, .. }))
     }
 
+    /// Whether the document is complete.
+    pub fn has_root(&self) -> bool {
+        self.frames.is_empty() && !self.nodes.is_empty()
+    }
+
     /// The collection that is open.
     pub fn within(&self) -> Option<Collection> {
         self.frames.last().map(|frame| frame.kind)

@@ -28,31 +28,34 @@ impl<'t> Part<'t> {
 
 /// The documents of `text`, without those that hold only comments or nothing.
 ///
-/// A line that starts with `---` or `...` ends a document wherever it stands, even inside a block scalar.
+/// A line that starts with `---` or `...` ends a document wherever it stands, even inside a block scalar. A
+/// byte-order mark may come before it: files are joined with `cat`.
 pub fn split(text: &str) -> Vec<Part<'_>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parts = Vec::new();
     let mut cutter = Cutter { text, start: 0, start_line: 1, content: Content::Nothing };
     let mut at = 0;
-    for (line, number) in text.split_inclusive('\n').zip(1..) {
-        if is_marker(line, "---") {
+    for (whole, number) in text.split_inclusive('\n').zip(1..) {
+        let line = whole.strip_prefix(BOM).unwrap_or(whole);
+        if let Some(rest) = after_marker(line, "---") {
             // Directives belong to the document that follows them.
             if cutter.content == Content::Directives {
                 cutter.content = Content::Document;
             } else {
                 cutter.cut(at, number, &mut parts);
-                cutter.content = content(&line[3..]);
+                cutter.content = content(rest);
             }
-        } else if is_marker(line, "...") {
-            cutter.cut(at + line.len(), number + 1, &mut parts);
+        } else if after_marker(line, "...").is_some() {
+            cutter.cut(at + whole.len(), number + 1, &mut parts);
         } else if cutter.content != Content::Document {
             cutter.content = cutter.content.max(content(line));
         }
-        at += line.len();
+        at += whole.len();
     }
     cutter.cut(at, 0, &mut parts);
     parts
 }
+
+const BOM: char = '\u{feff}';
 
 struct Cutter<'t> {
     text: &'t str,
@@ -74,14 +77,15 @@ impl<'t> Cutter<'t> {
     fn cut(&mut self, end: usize, line: u32, parts: &mut Vec<Part<'t>>) {
         if self.content != Content::Nothing {
             let start = Place { line: self.start_line, column: 1 };
-            json(Part { text: &self.text[self.start..end], start }, parts);
+            let text = &self.text[self.start..end];
+            json(Part { text: text.strip_prefix(BOM).unwrap_or(text), start }, parts);
         }
         (self.start, self.start_line, self.content) = (end, line, Content::Nothing);
     }
 }
 
-fn is_marker(line: &str, marker: &str) -> bool {
-    line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+fn after_marker<'l>(line: &'l str, marker: &str) -> Option<&'l str> {
+    line.strip_prefix(marker).filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
 fn content(line: &str) -> Content {
@@ -147,6 +151,7 @@ mod tests {
         assert_eq!(parts("a: 1\n---\nb: 2\n"), [("a: 1", 1, 1), ("---\nb: 2", 2, 1)]);
         assert_eq!(parts("a: 1\r\n---\r\nb: 2\r\n"), [("a: 1", 1, 1), ("---\r\nb: 2", 2, 1)]);
         assert_eq!(parts("--- a\n--- b # x"), [("--- a", 1, 1), ("--- b # x", 2, 1)]);
+        assert_eq!(parts("\u{feff}a: 1\n\u{feff}---\nb: 2\n"), [("a: 1", 1, 1), ("---\nb: 2", 2, 1)]);
         assert_eq!(parts("a\n...\nb"), [("a\n...", 1, 1), ("b", 3, 1)]);
         assert_eq!(parts("a: |\n  ---\n  x\n---x: 1"), [("a: |\n  ---\n  x\n---x: 1", 1, 1)]);
     }

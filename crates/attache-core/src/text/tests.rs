@@ -214,6 +214,7 @@ fn every_mistake_has_its_message() {
         named("a: [1, 2"),
         named("a: {b: 1"),
         named("a: @b"),
+        named("a: b\r---\rc: d"),
         "{\"a\": 1,}".into(),
         "{\"a\": tru}".into(),
         "{\"a\": 1".into(),
@@ -225,7 +226,8 @@ fn every_mistake_has_its_message() {
         "{\"a\": 1} x".into(),
         "{a: b, c".into(),
     ];
-    let shown: Vec<String> = cases.iter().map(|text| format!("{text}\n{}\n", problems(text))).collect();
+    let shown: Vec<String> =
+        cases.iter().map(|text| format!("{}\n{}\n", text.replace('\r', "\\r"), problems(text))).collect();
     insta::assert_snapshot!(shown.join("\n"));
 }
 
@@ -234,7 +236,8 @@ fn fragments() -> impl Strategy<Value = String> {
     let fragment = prop_oneof![
         8 => prop::sample::select(vec![
             "a", "b", ": ", "- ", "\n", "\n  ", "\n    ", "? ", "{", "}", "[", "]", ", ", "&a ", "*a", "&b ", "*b", "<<: ", "|\n", ">-\n",
-            "|2+\n", "\"", "'", "\\", "\\u00e9", "#", " ", "\t", "\r\n", "\n---\n", "\n...\n", "%YAML 1.1\n", "!!str ", "!!int ", "!",
+            "|2+\n", "\"", "'", "\\", "\\u00e9", "#", " ", "\t", "\r",
+            "\r\n", "\n---\n", "\n...\n", "%YAML 1.1\n", "!!str ", "!!int ", "!",
             "1", "0x1f", "-1.5e3", ".inf", "yes", "~", "null", "\u{feff}", "\"a\":", "\"b\": 1,", "items:\n- ", "kind: List\n", "data: ",
             "apiVersion: v1\nkind: K\nmetadata: {name: x}\n", "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"x\"},\"data\":",
             "metadata: {name: x, managedFields: [", "creationTimestamp: ",

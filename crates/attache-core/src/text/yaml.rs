@@ -50,6 +50,11 @@ impl Reader {
                 Some(()) => Ok(()),
                 None => Err(Fault::new(place, "an alias refers to the value that it is in")),
             },
+            // To us, unlike to YAML, a carriage return alone is no line break, so this document was not cut off.
+            Event::DocumentStart(..) if self.builder.has_root() => {
+                Err(Fault::new(place, "another document starts in the middle of a line")
+                    .help("end lines with a line feed"))
+            }
             _ => Ok(()),
         }
     }
