@@ -64,6 +64,15 @@ impl Model {
             };
             self.at[node.0 as usize] = Some(set);
         }
+        if hierarchy.has_namespaces() {
+            // A Namespace may be asked for what it gives by itself, even if something stands above it on every path.
+            let is_namespace = |node: &NodeId| world.topology.node(*node).level == Level::Namespace;
+            let mut namespaces: Vec<NodeId> = self.stacks.keys().copied().filter(is_namespace).collect();
+            namespaces.sort_unstable();
+            for namespace in namespaces {
+                chains.push(ChainId::EMPTY, Link::Node(namespace));
+            }
+        }
         self.chains = chains;
     }
 

@@ -11,10 +11,10 @@ use crate::cli::{Global, program};
 use crate::documents::status::status_list;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::render::Screen;
 use crate::render::status::{in_force, status_word};
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
+use crate::render::{Screen, cut};
 
 /// Show the status that every policy and every target deserves
 ///
@@ -92,7 +92,7 @@ fn write_targets(input: &Input, targets: &[TargetStatus], most: usize, screen: &
         whole == Some(status.target) || whole.and_then(|whole| affected.get(&whole)) != Some(&&*status.affected_by)
     };
     let targets: Vec<&TargetStatus> = targets.iter().filter(|status| most == usize::MAX || is_new(status)).collect();
-    let shown = if targets.len() == most.saturating_add(1) { targets.len() } else { targets.len().min(most) };
+    let shown = cut(targets.len(), most);
     let mut table = Table::new(&["TARGET", "AFFECTED BY"]);
     for status in &targets[..shown] {
         let policies: Vec<String> = status.affected_by.iter().map(|policy| input.policy(*policy)).collect();

@@ -23,6 +23,9 @@ pub struct EffectivePolicy {
     policies: Option<Vec<Applied>>,
     origins: Vec<Origin>,
     superseded: Vec<Superseded>,
+    /// For kinds that merge into objects: the object at the end of the scope, as it will behave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    objects: Vec<AsItBehaves>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
 }
@@ -52,6 +55,15 @@ struct Superseded {
 }
 
 #[derive(Debug, Serialize)]
+struct AsItBehaves {
+    object: String,
+    path: String,
+    value: Value,
+    /// What has none is the object's own.
+    origins: Vec<Origin>,
+}
+
+#[derive(Debug, Serialize)]
 struct Warning {
     policy: String,
     block: &'static str,
@@ -71,6 +83,13 @@ pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> Effectiv
         block: which.name(),
         target: input.name(target),
     };
+    let origins = |effective: &Effective| {
+        effective.origins.iter().map(|it| origin(&it.path, it.policy, it.which, it.target)).collect()
+    };
+    let topology = input.engine.topology();
+    let end = scope.nodes.last().map(|end| topology.whole(*end));
+    let object = end.and_then(|end| topology.node(end).owner.object());
+    let merged = object.map(|object| input.engine.merged(model, object)).unwrap_or_default();
     let applied = effective.applied.iter().map(|applied| Applied {
         policy: input.policy(applied.policy),
         target: input.name(applied.target),
@@ -82,7 +101,7 @@ pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> Effectiv
         from: scope.from.map(|namespace| input.name(namespace)),
         spec: effective.spec.clone(),
         policies: model.kind.accumulates().then(|| applied.collect()),
-        origins: effective.origins.iter().map(|it| origin(&it.path, it.policy, it.which, it.target)).collect(),
+        origins: origins(effective),
         superseded: effective
             .superseded
             .iter()
@@ -90,6 +109,16 @@ pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> Effectiv
                 what: origin(&it.path, it.policy, it.which, it.target),
                 by: it.by.map(|policy| input.policy(policy)),
                 reason: it.reason.name(),
+            })
+            .collect(),
+        objects: merged
+            .iter()
+            .filter(|it| it.chain == scope.chain)
+            .map(|it| AsItBehaves {
+                object: end.map(|end| input.name(end)).unwrap_or_default(),
+                path: it.path.to_string(),
+                value: it.value.clone(),
+                origins: origins(&it.effective),
             })
             .collect(),
         warnings: effective

@@ -1,5 +1,6 @@
 //! What answers look like.
 
+pub mod effective;
 pub mod graph;
 pub mod problem;
 pub mod spec;
@@ -22,6 +23,11 @@ pub fn set_colour(when: clap::ColorChoice) {
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     }
     .write_global();
+}
+
+/// How many of `count` lines are shown where `most` are wanted. A line that says `and 1 more` could as well be that one.
+pub fn cut(count: usize, most: usize) -> usize {
+    if count.saturating_sub(1) <= most { count } else { most }
 }
 
 /// Standard output. Colours are dropped on the way if they are not wanted.

@@ -8,6 +8,8 @@ mod picture;
 mod svg;
 mod tree;
 
+use std::collections::BTreeSet;
+
 use attache_core::topology::{Level, Refused};
 use serde::Serialize;
 
@@ -150,7 +152,7 @@ struct Refusal<'a> {
 pub struct Document<'a> {
     api_version: &'static str,
     kind: &'static str,
-    nodes: &'a [Vertex],
+    nodes: Vec<&'a Vertex>,
     edges: Vec<Edge<'a>>,
     refused: Vec<Refusal<'a>>,
 }
@@ -160,10 +162,13 @@ pub fn document(graph: &Graph) -> Document<'_> {
     let mut edges = graph.namespace_edges();
     edges.extend(&graph.edges);
     edges.sort_unstable();
+    // A Service in front of routes and behind them is two nodes with one name.
+    let mut names = BTreeSet::new();
+    let nodes = graph.nodes.iter().filter(|node| names.insert(node.id.as_str())).collect();
     Document {
         api_version: crate::documents::API_VERSION,
         kind: "Topology",
-        nodes: &graph.nodes,
+        nodes,
         edges: edges.iter().map(|(parent, child)| Edge { parent: id(parent), child: id(child) }).collect(),
         refused: graph
             .refused

@@ -41,12 +41,13 @@ pub fn svg(graph: &Graph) -> String {
     if picture.nodes.len() > MOST {
         picture = collapse(&picture);
     }
-    picture.links.retain(|link| link.parent != link.child);
     Drawing::new(&picture).draw()
 }
 
 struct Drawing<'p> {
     picture: &'p Picture,
+    /// What is drawn as a line: not what an object wants of itself.
+    links: Vec<&'p Link>,
     boxes: Vec<Label>,
     layout: Layout,
     /// The left side of each column, and its width.
@@ -102,7 +103,8 @@ impl<'p> Drawing<'p> {
         let (above, _) = picture.both_ways();
         let boxes: Vec<Label> = picture.nodes.iter().zip(&above).map(|(node, above)| Label::new(node, above)).collect();
         let heights: Vec<f64> = boxes.iter().map(Label::height).collect();
-        let edges: Vec<(usize, usize)> = picture.links.iter().map(forward).collect();
+        let links: Vec<&Link> = picture.links.iter().filter(|link| link.parent != link.child).collect();
+        let edges: Vec<(usize, usize)> = links.iter().map(|link| forward(link)).collect();
         let layout = layout(&heights, &edges);
         let mut widths = vec![0.0_f64; layout.columns];
         for (label, (column, _)) in boxes.iter().zip(&layout.nodes) {
@@ -114,7 +116,7 @@ impl<'p> Drawing<'p> {
             columns.push((left, width));
             left += width + COLUMN_GAP;
         }
-        Drawing { picture, boxes, layout, columns }
+        Drawing { picture, links, boxes, layout, columns }
     }
 
     fn draw(&self) -> String {
@@ -126,7 +128,7 @@ impl<'p> Drawing<'p> {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n\
              <title>Topology</title>\n<style>{STYLE}</style>\n<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n"
         );
-        for (link, bends) in self.picture.links.iter().zip(&self.layout.bends) {
+        for (link, bends) in self.links.iter().zip(&self.layout.bends) {
             self.draw_link(link, bends, &mut out);
         }
         (0..self.boxes.len()).for_each(|node| self.draw_node(node, &mut out));

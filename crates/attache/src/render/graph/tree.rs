@@ -8,9 +8,9 @@ use attache_core::topology::{Level, Refused};
 
 use super::{Graph, Vertex};
 use crate::cli::program;
-use crate::render::Screen;
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
+use crate::render::{Screen, cut};
 
 /// How many children of one kind are shown before the rest is only counted.
 const MOST: usize = 12;
@@ -19,7 +19,8 @@ const MOST: usize = 12;
 /// are left out.
 pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<()> {
     let graph = &graph.only(|node| everything || !node.is_minor());
-    let forest = Forest { graph, children: graph.children(), refused: by_parent(graph), everything };
+    let (parents, children) = (graph.parents(), graph.children());
+    let forest = Forest { graph, parents, children, refused: by_parent(graph), everything };
     let (roots, alone) = forest.roots();
     let mut drawn = vec![false; graph.nodes.len()];
     let mut stack: Vec<Line> = forest.grouped(&roots, &[], "-o wide").into_iter().rev().map(Line::root).collect();
@@ -33,7 +34,7 @@ pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<
             What::Refused(refused) => write_refused(refused, &line.below(), screen)?,
             What::Namespace { namespace, members } => {
                 let vertex = &graph.nodes[*namespace];
-                write_vertex(vertex, false, screen)?;
+                write_vertex(vertex, "", screen)?;
                 let see = format!("-n {}", vertex.id.trim_start_matches("Namespace/"));
                 stack.extend(line.hang(forest.listed(members, &see)));
             }
@@ -41,7 +42,14 @@ pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<
                 let children = &forest.children[*node];
                 let again = std::mem::replace(&mut drawn[*node], true) && !children.is_empty();
                 let vertex = &graph.nodes[*node];
-                write_vertex(vertex, again, screen)?;
+                let note = match again {
+                    true => "(shown above)",
+                    false if forest.parents[*node].is_empty() && vertex.level == Some(Level::Route) => {
+                        "(attached nowhere)"
+                    }
+                    false => "",
+                };
+                write_vertex(vertex, note, screen)?;
                 if !again {
                     let mut below = forest.grouped(children, &line.inside, &vertex.id);
                     let refused = forest.refused.get(vertex.id.as_str()).into_iter().flatten();
@@ -57,6 +65,7 @@ pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<
 
 struct Forest<'g> {
     graph: &'g Graph,
+    parents: Vec<Vec<usize>>,
     children: Vec<Vec<usize>>,
     refused: BTreeMap<&'g str, Vec<&'g Refused>>,
     everything: bool,
@@ -114,9 +123,8 @@ impl<'g> Line<'g> {
 impl<'g> Forest<'g> {
     /// What has no parents, and apart from it what has nothing to do with any other.
     fn roots(&self) -> (Vec<usize>, Vec<usize>) {
-        let parents = self.graph.parents();
         let nodes = self.graph.nodes.iter().enumerate();
-        let tops = nodes.filter(|(i, node)| parents[*i].is_empty() && node.level != Some(Level::Namespace));
+        let tops = nodes.filter(|(i, node)| self.parents[*i].is_empty() && node.level != Some(Level::Namespace));
         tops.map(|(i, _)| i).partition(|i| {
             let node = &self.graph.nodes[*i];
             let matters = matches!(
@@ -146,11 +154,10 @@ impl<'g> Forest<'g> {
         let kind = |node: usize| self.graph.nodes[node].kind();
         let mut lines = Vec::new();
         for same in nodes.chunk_by(|a, b| kind(*a) == kind(*b)) {
-            // A line that says `and 1 more` could as well be that one.
-            let most = if self.everything || same.len() == MOST + 1 { same.len() } else { same.len().min(MOST) };
-            lines.extend(same[..most].iter().map(|node| What::Node(*node)));
-            if let Some(next) = same.get(most) {
-                lines.push(What::More { count: same.len() - most, kind: kind(*next), see: see.to_owned() });
+            let shown = if self.everything { same.len() } else { cut(same.len(), MOST) };
+            lines.extend(same[..shown].iter().map(|node| What::Node(*node)));
+            if let Some(next) = same.get(shown) {
+                lines.push(What::More { count: same.len() - shown, kind: kind(*next), see: see.to_owned() });
             }
         }
         lines
@@ -165,7 +172,7 @@ fn by_parent(graph: &Graph) -> BTreeMap<&str, Vec<&Refused>> {
     refused
 }
 
-fn write_vertex(vertex: &Vertex, again: bool, screen: &mut Screen) -> io::Result<()> {
+fn write_vertex(vertex: &Vertex, note: &str, screen: &mut Screen) -> io::Result<()> {
     match vertex.parts() {
         (id, "") => write!(screen, "{}", paint(OBJECT, id))?,
         (id, section) => write!(screen, "{}{}", paint(DIM, id), paint(OBJECT, section))?,
@@ -173,8 +180,8 @@ fn write_vertex(vertex: &Vertex, again: bool, screen: &mut Screen) -> io::Result
     if !vertex.policies.is_empty() {
         write!(screen, "  {} {}", paint(DIM, "←"), paint(POLICY, vertex.policies.join(", ")))?;
     }
-    if again {
-        write!(screen, "  {}", paint(DIM, "(shown above)"))?;
+    if !note.is_empty() {
+        write!(screen, "  {}", paint(DIM, note))?;
     }
     writeln!(screen)
 }

@@ -1,0 +1,198 @@
+//! Effective policies, for a person.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use attache_core::fold::{Effective, Loss, Superseded};
+use attache_core::merged::Merged;
+use attache_core::model::Model;
+use attache_core::names::plural;
+use attache_core::object::ObjectId;
+use attache_core::policy::{PolicyId, Which};
+use attache_core::topology::NodeId;
+use attache_core::value::{Path, Value};
+
+use super::spec::{inline, spec_lines};
+use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, POLICY, WARNING, paint};
+use super::table::{Cell, Table};
+use super::{Screen, cut};
+use crate::cli::program;
+use crate::documents::effective::says_something;
+use crate::input::Input;
+use crate::scopes::{Group, from};
+
+/// One answer after the other, for a person.
+pub struct EffectiveView<'i> {
+    pub input: &'i Input,
+    /// How many names, or lost values, are shown before the rest is only counted.
+    pub most: usize,
+}
+
+impl EffectiveView<'_> {
+    /// Whether there was something to show.
+    pub fn group(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<bool> {
+        let answer = model.effective(self.input.engine.world(), group.chain);
+        if !says_something(answer) {
+            return Ok(false);
+        }
+        self.heading(model, group, screen)?;
+        let merged = self.merged(model, group);
+        if merged.is_empty() {
+            self.answer(answer, answer.spec.as_ref(), false, screen)?;
+        }
+        for (object, merged) in merged {
+            let object = &self.input.engine.objects().get(object).id;
+            writeln!(
+                screen,
+                "  {} {}",
+                paint(OBJECT, object),
+                paint(DIM, format!("will behave as if its {} were", merged.path))
+            )?;
+            self.answer(&merged.effective, Some(&merged.value), true, screen)?;
+        }
+        Ok(true)
+    }
+
+    /// Where the kind merges into the objects at the ends of the scopes: the objects as they will behave.
+    fn merged(&self, model: &Model, group: &Group) -> Vec<(ObjectId, Merged)> {
+        let topology = self.input.engine.topology();
+        let objects = group.ends.iter().filter_map(|end| topology.node(*end).owner.object());
+        let objects: BTreeSet<ObjectId> = objects.take(self.most).collect();
+        let merged = objects
+            .into_iter()
+            .flat_map(|object| self.input.engine.merged(model, object).into_iter().map(move |merged| (object, merged)));
+        merged.filter(|(_, merged)| merged.chain == group.chain).collect()
+    }
+
+    /// What is in force and what lost. If it is `merged`, what nobody set is the object's own.
+    fn answer(&self, answer: &Effective, spec: Option<&Value>, merged: bool, screen: &mut Screen) -> io::Result<()> {
+        let mut table = Table::plain(if merged { 4 } else { 2 });
+        self.in_force(answer, spec, merged, &mut table);
+        for applied in &answer.applied {
+            table.row([paint(POLICY, self.input.policy(applied.policy)).into(), self.on(Which::Bare, applied.target)]);
+            for line in spec_lines(&applied.spec) {
+                table.row([format!("  {}", line.text).into()]);
+            }
+        }
+        if spec.is_none() && answer.applied.is_empty() {
+            table.row([paint(DIM, "nothing is in force").into()]);
+        }
+        self.lost(&answer.superseded, &mut table);
+        table.write(screen)?;
+        for warning in &answer.warnings {
+            let policy = paint(POLICY, self.input.policy(warning.policy));
+            let word = paint(WARNING, "warning:");
+            writeln!(screen, "  {word} the condition of {policy} counts as false: {}", warning.message)?;
+        }
+        Ok(())
+    }
+
+    /// What it is, and where it holds.
+    fn heading(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
+        let names: Vec<String> = group.ends.iter().map(|end| self.input.name(*end)).collect();
+        let shown = cut(names.len(), self.most);
+        let mut text = match names.as_slice() {
+            [only] => format!("on {only}"),
+            many => format!("on {} {}: {}", many.len(), self.what(&group.ends), many[..shown].join(", ")),
+        };
+        if shown < names.len() {
+            text += &format!(
+                " and {} more: {} get scopes --kind {}",
+                names.len() - shown,
+                program(),
+                model.kind.kind.to_lowercase()
+            );
+        }
+        if group.scopes > names.len() as u64 {
+            text += &format!(" ({} scopes)", group.scopes);
+        }
+        if let Some(namespace) = from(model, group.chain) {
+            text += &format!(", for requests from {}", self.input.name(namespace));
+        }
+        let mut table = Table::plain(0);
+        table.row([paint(HEAD, model.kind.full_name()).into(), paint(OBJECT, text).into()]);
+        table.write(screen)
+    }
+
+    /// What the nodes are: `Services`, `HTTPRoute rules`.
+    fn what(&self, nodes: &[NodeId]) -> String {
+        let whats: BTreeSet<String> = nodes.iter().map(|node| self.input.what(*node)).collect();
+        match whats.first() {
+            Some(what) if whats.len() == 1 => plural(what),
+            _ => "places".to_owned(),
+        }
+    }
+
+    fn in_force(&self, answer: &Effective, spec: Option<&Value>, merged: bool, table: &mut Table) {
+        for line in spec.into_iter().flat_map(spec_lines) {
+            // The origin of a rule stands beside its name, and not beside each part of it again.
+            let origin = answer
+                .origins
+                .iter()
+                .find(|origin| origin.path == line.path || origin.path.is_empty() && line.path.segments().len() <= 1);
+            match origin {
+                Some(origin) => table.row([
+                    line.text.into(),
+                    paint(POLICY, self.input.policy(origin.policy)).into(),
+                    self.on(origin.which, origin.target),
+                ]),
+                None if merged && !line.text.ends_with(':') => {
+                    table.row([line.text.into(), paint(DIM, "its own").into()]);
+                }
+                None => table.row([line.text.into()]),
+            }
+        }
+    }
+
+    fn lost(&self, superseded: &[Superseded], table: &mut Table) {
+        let shown = cut(superseded.len(), self.most);
+        for lost in &superseded[..shown] {
+            let said = self.said(lost.policy, lost.which, &lost.path).map(|value| format!(": {}", inline(value)));
+            let text = format!("{}{}", lost.path, said.unwrap_or_default());
+            table.row([
+                [paint(BAD, format!("{LOST_MARK} ")), paint(LOST, text)].into(),
+                paint(POLICY, self.input.policy(lost.policy)).into(),
+                self.why(lost).into(),
+            ]);
+        }
+        if shown < superseded.len() {
+            let more = superseded.len() - shown;
+            table.row([paint(DIM, format!("and {more} more that lost: {} effective -o wide", program())).into()]);
+        }
+    }
+
+    /// What a policy itself says at a path.
+    fn said(&self, policy: PolicyId, which: Which, path: &Path) -> Option<&Value> {
+        let blocks = &self.input.engine.policy(policy).blocks;
+        path.resolve(&blocks.iter().find(|block| block.which == which)?.spec)
+    }
+
+    fn on(&self, which: Which, target: NodeId) -> Cell {
+        let target = self.input.name(target);
+        let text = match which {
+            Which::Bare => format!("on {target}"),
+            block => format!("{} on {target}", block.name()),
+        };
+        paint(DIM, text).into()
+    }
+
+    fn why(&self, lost: &Superseded) -> String {
+        let Some(by) = lost.by.map(|by| self.input.policy(by)) else {
+            return match lost.reason {
+                Loss::ConditionFalse => "its condition does not hold".to_owned(),
+                _ => "the object says otherwise itself".to_owned(),
+            };
+        };
+        match lost.reason {
+            Loss::MoreSpecific => format!("{by} is more specific"),
+            Loss::Overridden => format!("overridden by {by}"),
+            Loss::Older => format!("{by} is older"),
+            Loss::Newer => format!("{by} is newer"),
+            Loss::ByName => format!("{by} comes first by name"),
+            Loss::HigherPriority => format!("{by} has a higher priority"),
+            Loss::Removed => format!("removed by {by}"),
+            Loss::ConditionFalse => "its condition does not hold".to_owned(),
+            Loss::Conflicted => format!("conflicts with {by}"),
+        }
+    }
+}
