@@ -1,0 +1,21 @@
+//! The topology alone, from objects in memory.
+
+mod shapes;
+
+use std::hint::black_box;
+
+use attache_core::object::Objects;
+use attache_core::topology::Topology;
+use criterion::{Criterion, criterion_group, criterion_main};
+
+fn topology(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("topology");
+    group.sample_size(10);
+    for (name, shape) in shapes::all() {
+        let objects = Objects::new(attache_gen::generate(&shape));
+        group.bench_function(name, |bencher| bencher.iter(|| Topology::build(black_box(&objects), &[])));
+    }
+}
+
+criterion_group!(benches, topology);
+criterion_main!(benches);
