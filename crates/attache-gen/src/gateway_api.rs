@@ -19,28 +19,30 @@ impl Shape {
     }
 
     pub(crate) fn route_namespace(&self, route: usize) -> String {
-        namespace(route % self.namespaces.max(1))
+        namespace(route * self.namespaces.max(1) / self.routes)
     }
 }
 
+// All names are as long as each other, so that manifests are generated in the order in which `kubectl get` lists them.
+
 pub fn namespace(index: usize) -> String {
-    format!("team-{index}")
+    format!("team-{index:03}")
 }
 
 pub fn gateway(index: usize) -> String {
-    format!("gateway-{index}")
+    format!("gateway-{index:03}")
 }
 
 pub fn listener(index: usize) -> String {
-    format!("listener-{index}")
+    format!("listener-{index:03}")
 }
 
 pub fn route(index: usize) -> String {
-    format!("route-{index}")
+    format!("route-{index:06}")
 }
 
 pub fn service(index: usize) -> String {
-    format!("service-{index}")
+    format!("service-{index:06}")
 }
 
 pub fn generate(shape: &Shape) -> Vec<Object> {
@@ -101,7 +103,7 @@ fn route_spec(shape: &Shape, index: usize, pinned: bool) -> Value {
         let path = fields([("type", "PathPrefix".into()), ("value", Value::str(path))]);
         let mut rule_fields = vec![("matches", list([fields([("path", path)])]))];
         if shape.services > 0 {
-            let nth = index / shape.namespaces.max(1) * shape.rules + rule;
+            let nth = index * shape.rules + rule;
             let name = Value::str(service(nth % shape.services_per_namespace()));
             rule_fields.push(("backendRefs", list([fields([("name", name), ("port", Value::Int(8080))])])));
         }

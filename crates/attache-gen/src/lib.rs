@@ -13,7 +13,7 @@ pub use write::{Format, write};
 
 use attache_core::object::Object;
 
-/// The manifests of a shape, sorted as they would be applied: what is referred to comes first.
+/// The manifests of a shape, what is referred to first; within a kind in the order in which `kubectl get` lists them.
 pub fn generate(shape: &Shape) -> Vec<Object> {
     let mut objects = gateway_api::generate(shape);
     objects.extend(policies::generate(shape));

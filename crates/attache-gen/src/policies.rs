@@ -45,7 +45,7 @@ pub fn generate(shape: &Shape) -> Vec<Object> {
                 // Evenly over the level.
                 let target = target(shape, policies.level, nth * there / wanted);
                 for copy in 0..=shape.duplicates {
-                    let name = format!("{}-{nth}-{copy}", level_name(policies.level).to_lowercase());
+                    let name = format!("{}-{nth:06}-{copy}", level_name(policies.level).to_lowercase());
                     let spec = spec(shape, &target, &mut random);
                     let api_version = format!("{GROUP}/v1");
                     objects.push(object(&api_version, kind, &target.namespace, &name, random.below(YEAR), spec));
