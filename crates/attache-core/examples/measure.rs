@@ -13,7 +13,7 @@ use std::time::Instant;
 use attache_core::engine::Engine;
 use attache_core::kinds::{Settings, built_in};
 use attache_core::object::Objects;
-use attache_core::text::{self, Reading};
+use attache_core::text;
 
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(std::env::args_os().nth(1).expect("usage: measure FOLDER"));
@@ -21,18 +21,18 @@ fn main() -> io::Result<()> {
     files.sort();
 
     let step = Step::start();
-    let mut reading = Reading::default();
-    let mut bytes = 0;
+    let (mut read, mut bytes) = (Vec::new(), 0);
     for file in &files {
         let content = fs::read_to_string(file)?;
         bytes += content.len();
-        reading.append(text::read(&Arc::from(file.to_string_lossy()), &content));
+        let mut reading = text::read(&Arc::from(file.to_string_lossy()), &content);
+        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+        read.append(&mut reading.objects);
     }
-    assert!(reading.problems.is_empty(), "{:?}", reading.problems);
     step.done(&format!("read {} MB", bytes >> 20));
 
     let step = Step::start();
-    let objects = Objects::new(reading.objects);
+    let objects = Objects::new(read);
     step.done(&format!("sort {} objects", objects.len()));
 
     let step = Step::start();

@@ -3,7 +3,6 @@
 use crate::kinds::{Class, LevelName, PolicyKind};
 use crate::object::Objects;
 use crate::topology::{Level, NodeId, Topology};
-use crate::value::Value;
 
 /// How requests arrive at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,11 +41,6 @@ impl Hierarchy {
             arrivals: Vec::new(),
             has_namespaces: levels.contains(&LevelName::Level(Level::Namespace)),
         };
-        let ports = if levels.iter().any(|name| name.level() == Level::BackendPort) {
-            named_ports(objects, topology)
-        } else {
-            Vec::new()
-        };
         let mut found = Vec::new();
         for &node in topology.order() {
             found.clear();
@@ -61,8 +55,8 @@ impl Hierarchy {
                 }
             };
             if topology.node(node).level == Level::BackendPort {
-                let first = ports.partition_point(|(port, _)| *port < node);
-                ports[first..].iter().take_while(|(port, _)| *port == node).for_each(|(_, rule)| add(*rule));
+                // Through its Service alone every rule would reach every port.
+                topology.rules_naming(node).iter().filter(|&&it| topology.live(it)).for_each(|it| add(*it));
             } else {
                 // Nothing arrives by way of a parent that nothing arrives at.
                 topology.parents(node).iter().filter(|&&it| !live || topology.live(it)).for_each(|it| add(*it));
@@ -104,29 +98,6 @@ fn consumer(topology: &Topology, parent: NodeId, node: NodeId) -> Option<NodeId>
         return None;
     }
     topology.namespace(node).filter(|_| topology.namespace(parent) != topology.namespace(node))
-}
-
-/// Which port is named by which live rule, sorted. A port is reached by way of the rules that name it, and its Service
-/// stands between them: through the Service alone every rule would reach every port.
-fn named_ports(objects: &Objects, topology: &Topology) -> Vec<(NodeId, NodeId)> {
-    let mut named = Vec::new();
-    for (rule, _) in topology.nodes().filter(|(_, node)| node.level == Level::RouteRule) {
-        let Some(value) = topology.section_value(objects, rule).filter(|_| topology.live(rule)) else { continue };
-        let home = &topology.id(objects, rule).namespace;
-        for backend in topology.children(rule) {
-            let id = topology.id(objects, *backend);
-            for reference in value.list_at("backendRefs") {
-                let is_it = reference.get_str("name") == Some(&id.name)
-                    && reference.get_str("group").unwrap_or_default() == id.group
-                    && reference.get_str("kind").unwrap_or("Service") == id.kind
-                    && reference.get_str("namespace").unwrap_or(home) == id.namespace;
-                let port = reference.get("port").and_then(Value::as_int).filter(|_| is_it);
-                named.extend(port.and_then(|port| topology.port(objects, *backend, port)).map(|port| (port, rule)));
-            }
-        }
-    }
-    named.sort_unstable();
-    named
 }
 
 /// Whether effective policies of the kind are for this node.

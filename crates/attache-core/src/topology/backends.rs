@@ -15,7 +15,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
     let may_delegate = route.id.kind == RouteKind::Http.name();
     for (position, rule) in route.spec().list_at("rules").iter().enumerate() {
         let node = index.sections.node(id, position);
-        let first = found.links.len();
+        let first = (found.links.len(), found.ports.len());
         for backend in rule.list_at("backendRefs").iter().filter_map(|backend| Reference::backend(backend, home)) {
             if may_delegate && delegation::is_meant(&backend) {
                 match delegation::children(index, route, rule, &backend) {
@@ -31,11 +31,15 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
                 continue;
             }
             match resolve(index, route, &backend) {
-                Ok(service) => found.links.push((node, NodeId(service.0))),
+                Ok((service, port)) => {
+                    found.links.push((node, NodeId(service.0)));
+                    found.ports.extend(port.map(|port| (index.sections.node(service, port), node)));
+                }
                 Err(refusal) => found.refuse(&route.id, backend, refusal),
             }
         }
-        dedup_after(first, &mut found.links);
+        dedup_after(first.0, &mut found.links);
+        dedup_after(first.1, &mut found.ports);
         for mirror in mirrors(rule).filter_map(|backend| Reference::backend(backend, home)) {
             if let Err(refusal) = resolve(index, route, &mirror) {
                 found.refuse(&route.id, mirror, refusal);
@@ -49,7 +53,8 @@ fn mirrors(rule: &Value) -> impl Iterator<Item = &Value> {
     rule.list_at("filters").iter().filter_map(|filter| filter.at(&["requestMirror", "backendRef"]))
 }
 
-fn resolve(index: &Index, route: &Object, backend: &Reference) -> Result<ObjectId, Refusal> {
+/// The backend, and the position of the port that is meant among those it has.
+fn resolve(index: &Index, route: &Object, backend: &Reference) -> Result<(ObjectId, Option<usize>), Refusal> {
     let objects = index.objects;
     let level = api::level(backend.group, backend.kind);
     let known = match level {
@@ -67,14 +72,11 @@ fn resolve(index: &Index, route: &Object, backend: &Reference) -> Result<ObjectI
     let id = backend.find(objects).ok_or_else(|| why::no_such_backend(index, backend))?;
     let service = objects.get(id);
     let ports = service.spec().list_at("ports");
-    match backend.port {
-        Some(number)
-            if level == Level::Backend
-                && !ports.is_empty()
-                && !ports.iter().any(|port| sections::port(port) == Some(number)) =>
-        {
-            Err(why::missing_backend_port(service, backend))
-        }
-        _ => Ok(id),
+    if level != Level::Backend || ports.is_empty() || backend.port.is_none() {
+        return Ok((id, None));
+    }
+    match ports.iter().position(|port| sections::port(port) == backend.port) {
+        None => Err(why::missing_backend_port(service, backend)),
+        port => Ok((id, port)),
     }
 }

@@ -113,6 +113,7 @@ impl Topology {
             || Links::new(count, &found.links, |&(parent, child)| (child, parent)),
             || Links::new(count, &found.links, |&link| link),
         );
+        self.rules = Links::new(count, &found.ports, |&link| link);
         self.order = self.sorted(depths);
         self.live = self.reached();
         found.unserved.sort_unstable();

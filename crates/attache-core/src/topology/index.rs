@@ -62,6 +62,8 @@ impl<'o> Index<'o> {
 pub struct Found {
     /// From parent to child.
     pub links: Vec<(NodeId, NodeId)>,
+    /// From the port of a backend to the rule that names it.
+    pub ports: Vec<(NodeId, NodeId)>,
     /// The routes that name a Service as their parent.
     pub frontends: Vec<(ObjectId, NodeId)>,
     pub delegations: Vec<Delegation>,
@@ -80,6 +82,7 @@ impl Found {
 
     pub fn append(&mut self, other: &mut Found) {
         self.links.append(&mut other.links);
+        self.ports.append(&mut other.ports);
         self.frontends.append(&mut other.frontends);
         self.delegations.append(&mut other.delegations);
         self.adopted.append(&mut other.adopted);

@@ -128,6 +128,8 @@ pub struct Topology {
     namespaces: Vec<Option<NodeId>>,
     parents: Links,
     children: Links,
+    /// Of a port, the rules that name it.
+    rules: Links,
     /// Parents before children.
     order: Vec<NodeId>,
     live: Vec<bool>,
@@ -214,9 +216,9 @@ impl Topology {
         sections.get(id.0.checked_sub(self.sections(whole).next()?.0)? as usize)
     }
 
-    /// The port of a Service that has this number.
-    pub fn port(&self, objects: &Objects, service: NodeId, number: i64) -> Option<NodeId> {
-        self.sections(service).find(|&node| self.section_value(objects, node).and_then(sections::port) == Some(number))
+    /// The rules that name the port of a backend. They are not its parents: its Service stands between.
+    pub fn rules_naming(&self, port: NodeId) -> &[NodeId] {
+        self.rules.of(port)
     }
 
     /// The node that stands for a Service as the parent of mesh routes, if it has any.
