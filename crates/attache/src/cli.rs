@@ -73,6 +73,7 @@ pub enum Command {
     Effective(commands::effective::Effective),
     Status(commands::status::Status),
     Topology(commands::topology::Topology),
+    Test(commands::test::Test),
     Completions(commands::completions::Completions),
     Version(commands::version::Version),
 }

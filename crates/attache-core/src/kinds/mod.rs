@@ -4,7 +4,6 @@ mod built_in;
 mod infer;
 mod level;
 mod pattern;
-mod reader;
 mod registry;
 mod schema;
 

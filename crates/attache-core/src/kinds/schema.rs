@@ -3,13 +3,13 @@
 use smol_str::{SmolStr, ToSmolStr};
 
 use super::level::DEFAULT_HIERARCHY;
-use super::reader::Reader;
 use super::{
     Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Inherit, KindName, LevelName, MergesInto,
     NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Strategy, Yield,
 };
 use crate::object::Object;
 use crate::problem::Problem;
+use crate::reader::Reader;
 use crate::topology::Level;
 use crate::value::Path;
 

@@ -4,6 +4,7 @@ pub mod completions;
 pub mod effective;
 pub mod get;
 pub mod status;
+pub mod test;
 pub mod topology;
 pub mod version;
 
@@ -35,6 +36,7 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
         Command::Effective(command) => command.run(&cli.global, screen),
         Command::Status(command) => command.run(&cli.global, screen),
         Command::Topology(command) => command.run(&cli.global, screen),
+        Command::Test(command) => command.run(&cli.global, screen),
         Command::Completions(command) => command.run(screen),
         Command::Version(command) => command.run(screen),
     }

@@ -18,8 +18,9 @@ use attache_core::text::{self, Reading};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 pub use excerpt::Excerpts;
+pub use files::File;
 
-use files::{File, Origin};
+use files::Origin;
 use progress::Progress;
 
 /// Reads everything that `inputs` name: files, folders with all that is below them, and `-` for standard input.
@@ -37,6 +38,17 @@ pub fn load(inputs: &[PathBuf], quiet: bool, cluster_scoped: impl Fn(&str, &str)
     text::settle_scopes(&mut objects, cluster_scoped);
     let (objects, warnings) = duplicates::keep_last(objects);
     Reading { objects, problems: [problems, more, warnings].concat() }
+}
+
+/// As [`load`], file by file: everything that is there, with namespaces as written.
+pub fn load_each(inputs: &[PathBuf]) -> (Vec<(File, Reading)>, Vec<Problem>) {
+    let (files, problems) = files::find(inputs);
+    let progress = Progress::new(0, true);
+    let read = |file: File| {
+        let reading = read(&file, &progress);
+        (file, reading)
+    };
+    (files.into_par_iter().map(read).collect(), problems)
 }
 
 /// The text is dropped as soon as the objects are made: what stays in memory is a fraction of it.

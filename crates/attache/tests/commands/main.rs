@@ -7,6 +7,7 @@ mod errors;
 mod get;
 mod help;
 mod status;
+mod test;
 mod topology;
 
 use std::path::Path;

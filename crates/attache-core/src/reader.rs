@@ -36,8 +36,19 @@ impl<'d, 'p> Reader<'d, 'p> {
     }
 
     pub fn get(&mut self, field: &'static str) -> Option<&'d Value> {
-        self.asked.push(field);
-        self.value.get(field).filter(|value| !value.is_null())
+        self.any(field).filter(|value| !value.is_null())
+    }
+
+    /// What is at `field`, also if that is null.
+    pub fn any(&mut self, field: &'static str) -> Option<&'d Value> {
+        if !self.asked.contains(&field) {
+            self.asked.push(field);
+        }
+        self.value.get(field)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     pub fn text(&mut self, field: &'static str) -> Option<SmolStr> {

@@ -1,0 +1,138 @@
+//! PolicyTests: small worlds, and what must come of them. Runs them on the engine; files are read by the caller.
+//!
+//! ```text
+//! document ─→ PolicyTest (short form drawn out, expectations read) ─→ engine ─→ failures
+//! ```
+
+mod check;
+mod failure;
+mod name;
+mod read;
+mod short_form;
+
+use smol_str::SmolStr;
+
+use crate::engine::Engine;
+use crate::kinds::{PolicyKind, Settings};
+use crate::object::{Object, Objects};
+use crate::problem::Problem;
+use crate::text::settle_scopes;
+use crate::value::{Path, Value};
+
+pub use failure::{Failure, Mismatch};
+pub use read::{is_test, read};
+
+use name::{NodeName, PolicyName};
+
+#[derive(Clone, Debug)]
+pub struct PolicyTest {
+    pub name: SmolStr,
+    /// Files with more objects, relative to the one that the test is in, and where the test names them.
+    pub files: Vec<(SmolStr, Path)>,
+    /// The test as it was written: it knows the place of everything.
+    pub document: Object,
+    /// What the short form stands for.
+    drawn: Vec<Object>,
+    objects: Vec<Object>,
+    expect: Expect,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Expect {
+    effective: Vec<Line<Effective>>,
+    status: Vec<Line<Status>>,
+    affected: Vec<Line<Affected>>,
+    objects: Vec<Line<Behaviour>>,
+    refused: Vec<Line<Refused>>,
+}
+
+/// One expectation, and where it is written.
+#[derive(Clone, Debug)]
+struct Line<T> {
+    path: Path,
+    it: T,
+}
+
+/// What is in force in every scope that contains some nodes in this order.
+#[derive(Clone, Debug)]
+struct Effective {
+    policy_kind: SmolStr,
+    scope: Vec<NodeName>,
+    from: Option<NodeName>,
+    /// Null if nothing is in force.
+    spec: Option<Value>,
+    origins: Vec<(Path, PolicyName)>,
+    superseded: Option<Vec<Superseded>>,
+    /// For kinds of which all apply, in order.
+    policies: Option<Vec<PolicyName>>,
+    /// Part of each warning, in order.
+    warnings: Option<Vec<SmolStr>>,
+}
+
+#[derive(Clone, Debug)]
+struct Superseded {
+    path: Path,
+    policy: PolicyName,
+    by: Option<PolicyName>,
+    reason: Option<SmolStr>,
+}
+
+#[derive(Clone, Debug)]
+struct Status {
+    policy: PolicyName,
+    accepted: Option<SmolStr>,
+    enforcement: Option<SmolStr>,
+    by: Option<Vec<PolicyName>>,
+    /// Part of the message.
+    message: Option<SmolStr>,
+}
+
+#[derive(Clone, Debug)]
+struct Affected {
+    target: NodeName,
+    by: Vec<PolicyName>,
+}
+
+/// What an object will be like at a path, with the policies that merge into it.
+#[derive(Clone, Debug)]
+struct Behaviour {
+    object: NodeName,
+    at: Path,
+    value: Value,
+}
+
+/// What does not attach, and why.
+#[derive(Clone, Debug)]
+struct Refused {
+    parent: NodeName,
+    child: NodeName,
+    reason: SmolStr,
+    /// Part of the message.
+    message: Option<SmolStr>,
+}
+
+/// What came of a test. It has passed if there is nothing here.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    pub failures: Vec<Failure>,
+    /// What is wrong with the test itself: no answer can be trusted.
+    pub problems: Vec<Problem>,
+}
+
+impl PolicyTest {
+    /// Runs the test. `files` holds the objects of its files.
+    pub fn run(&self, files: Vec<Object>, built_in: &[PolicyKind], settings: Settings) -> Outcome {
+        // Of objects with one name the last counts: what is written out replaces what is only drawn.
+        let mut objects = self.drawn.clone();
+        objects.extend(files);
+        objects.extend(self.objects.iter().cloned());
+        let cluster_scoped = |group: &str, kind: &str| {
+            built_in.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
+        };
+        settle_scopes(&mut objects, cluster_scoped);
+        let engine = Engine::new(Objects::new(objects), built_in, settings);
+        let mut outcome = check::check(self, &engine);
+        outcome.problems.extend(engine.problems().iter().filter(|problem| problem.is_error()).cloned());
+        outcome
+    }
+}

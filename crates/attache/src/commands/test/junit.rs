@@ -1,0 +1,75 @@
+//! A report that build servers can read.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use attache_core::policytest::{Failure, Mismatch};
+use attache_core::text::to_yaml;
+
+use super::difference::places;
+use super::{Case, Result};
+
+/// One suite for each file. Times are left out: the same tests make the same report.
+pub fn report(cases: &[Case]) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(out, "<testsuites {}>", counts(cases));
+    for suite in cases.chunk_by(|a, b| Arc::ptr_eq(&a.file, &b.file)) {
+        let file = suite.first().map_or("", |case| &case.file);
+        let _ = writeln!(out, "  <testsuite name=\"{}\" {}>", escape(file), counts(suite));
+        suite.iter().for_each(|case| out += &test_case(case));
+        out += "  </testsuite>\n";
+    }
+    out + "</testsuites>\n"
+}
+
+fn counts(cases: &[Case]) -> String {
+    let count = |result| cases.iter().filter(|case| case.result() == result).count();
+    let (failed, broken) = (count(Result::Failed), count(Result::Broken));
+    format!("tests=\"{}\" failures=\"{failed}\" errors=\"{broken}\"", cases.len())
+}
+
+fn test_case(case: &Case) -> String {
+    let (name, file, line) = (escape(&case.name), escape(&case.file), case.place.line);
+    let start = format!("    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\" line=\"{line}\"");
+    let mut inside = String::new();
+    for problem in &case.outcome.problems {
+        let (message, text) = (escape(&problem.message), escape(&problem.to_string()));
+        let _ = writeln!(inside, "      <error message=\"{message}\">{text}</error>");
+    }
+    for failure in &case.outcome.failures {
+        let (message, text) = describe(failure);
+        let _ = writeln!(inside, "      <failure message=\"{}\">{}</failure>", escape(&message), escape(&text));
+    }
+    match inside.as_str() {
+        "" => format!("{start}/>\n"),
+        inside => format!("{start}>\n{inside}    </testcase>\n"),
+    }
+}
+
+fn describe(failure: &Failure) -> (String, String) {
+    let about = &failure.about;
+    match &failure.mismatch {
+        Mismatch::Nothing { message } => (format!("{about}: {message}"), String::new()),
+        Mismatch::Different { expected, actual } => (
+            format!("{about}: differs at {}", places(&failure.mismatch)),
+            format!("expected:\n{}actual:\n{}", to_yaml(expected), to_yaml(actual)),
+        ),
+    }
+}
+
+/// Text for XML, without the characters that it cannot have.
+fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for char in text.chars() {
+        match char {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\n' | '\t' => out.push(char),
+            char if char.is_control() => out.push('\u{fffd}'),
+            char => out.push(char),
+        }
+    }
+    out
+}
