@@ -5,24 +5,26 @@ use super::delegation::{self, Delegation};
 use super::index::{Found, Index, Refusal, dedup_after};
 use super::reference::Reference;
 use super::routes::is_mesh_only;
-use super::{Level, NodeId, sections, why};
+use super::{Level, Node, NodeId, Owner, sections, why};
 use crate::object::{Object, ObjectId};
 use crate::value::Value;
 
-/// Links every rule of a route to its backends.
+/// Finds the rules of a route, and links each to its backends.
 pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
     let home = route.id.namespace.as_str();
     let may_delegate = route.id.kind == RouteKind::Http.name();
     for (position, rule) in route.spec().list_at("rules").iter().enumerate() {
-        let node = index.sections.node(id, position);
-        let first = (found.links.len(), found.ports.len());
+        let number = found.rules.len() as u32;
+        let name = sections::name(Level::RouteRule, rule, position);
+        found.rules.push(Node { level: Level::RouteRule, owner: Owner::Object(id), section: Some(name) });
+        let first = (found.backends.len(), found.ports.len());
         for backend in rule.list_at("backendRefs").iter().filter_map(|backend| Reference::backend(backend, home)) {
             if may_delegate && delegation::is_meant(&backend) {
                 match delegation::children(index, route, rule, &backend) {
                     Ok(children) => {
                         found.delegations.extend(children.into_iter().map(|child| Delegation {
                             parent: id,
-                            rule: node,
+                            rule: number,
                             child,
                         }));
                     }
@@ -32,13 +34,13 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
             }
             match resolve(index, route, &backend) {
                 Ok((service, port)) => {
-                    found.links.push((node, NodeId(service.0)));
-                    found.ports.extend(port.map(|port| (index.sections.node(service, port), node)));
+                    found.backends.push((number, NodeId(service.0)));
+                    found.ports.extend(port.map(|port| (index.sections.node(service, port), number)));
                 }
                 Err(refusal) => found.refuse(&route.id, backend, refusal),
             }
         }
-        dedup_after(first.0, &mut found.links);
+        dedup_after(first.0, &mut found.backends);
         dedup_after(first.1, &mut found.ports);
         for mirror in mirrors(rule).filter_map(|backend| Reference::backend(backend, home)) {
             if let Err(refusal) = resolve(index, route, &mirror) {
@@ -70,13 +72,12 @@ fn resolve(index: &Index, route: &Object, backend: &Reference) -> Result<(Object
         return Err(why::not_granted(&route.id, backend));
     }
     let id = backend.find(objects).ok_or_else(|| why::no_such_backend(index, backend))?;
-    let service = objects.get(id);
-    let ports = service.spec().list_at("ports");
-    if level != Level::Backend || ports.is_empty() || backend.port.is_none() {
+    let ports = index.sections.ports(id);
+    if ports.is_empty() || backend.port.is_none() {
         return Ok((id, None));
     }
-    match ports.iter().position(|port| sections::port(port) == backend.port) {
-        None => Err(why::missing_backend_port(service, backend)),
+    match ports.iter().position(|port| *port == backend.port) {
+        None => Err(why::missing_backend_port(objects.get(id), backend)),
         port => Ok((id, port)),
     }
 }

@@ -22,12 +22,13 @@ pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
     let named = named(objects, &namespaces, virtual_targets);
     let mut nodes = object_nodes(objects);
     nodes.extend(named.iter().enumerate().map(|(at, id)| named_node(at, id)));
-    let own = section_nodes(objects, &nodes);
-    let sections = Sections::new(objects.len(), nodes.len() as u32, own.iter().filter_map(|node| node.owner.object()));
-    nodes.extend(own);
+    let (mut own, ports) = section_nodes(objects, &nodes);
+    let sections = Sections::new(objects.len(), nodes.len(), ports);
+    nodes.append(&mut own);
 
     let mut topology = Topology { nodes, named, sections, ..Topology::default() };
     topology.namespaces = topology.namespaces_of_owners(objects);
+    topology.add_sections(0);
     let (found, depths) = link::all(&topology, &Index::new(objects, &topology.sections, namespaces));
     topology.finish(found, &depths)
 }
@@ -68,9 +69,10 @@ fn named_node(at: usize, id: &ObjectRef) -> Node {
     Node { level, owner: Owner::Named(at as u32), section: None }
 }
 
-fn section_nodes(objects: &Objects, nodes: &[Node]) -> Vec<Node> {
+/// Listeners and ports, with their numbers. Rules are read with their routes.
+fn section_nodes(objects: &Objects, nodes: &[Node]) -> (Vec<Node>, Vec<Option<i64>>) {
     let with_sections = nodes.par_chunks(CHUNK).flat_map_iter(|nodes| {
-        nodes.iter().filter_map(|node| {
+        nodes.iter().filter(|node| node.level != Level::Route).filter_map(|node| {
             let owner = node.owner.object()?;
             let (level, list) = sections::of(objects.get(owner), node.level)?;
             Some((owner, level, list))
@@ -78,13 +80,12 @@ fn section_nodes(objects: &Objects, nodes: &[Node]) -> Vec<Node> {
     });
     with_sections
         .flat_map_iter(|(owner, level, list)| {
-            list.iter().enumerate().map(move |(position, section)| Node {
-                level,
-                owner: Owner::Object(owner),
-                section: Some(sections::name(level, section, position)),
+            list.iter().enumerate().map(move |(position, section)| {
+                let name = sections::name(level, section, position);
+                (Node { level, owner: Owner::Object(owner), section: Some(name) }, sections::port(section))
             })
         })
-        .collect()
+        .unzip()
 }
 
 impl Topology {
@@ -101,7 +102,11 @@ impl Topology {
     }
 
     fn finish(mut self, mut found: Found, depths: &HashMap<ObjectId, u32>) -> Topology {
+        let first_rule = self.nodes.len();
+        self.nodes.append(&mut found.rules);
+        self.add_sections(first_rule);
         self.add_frontends(&mut found);
+        found.links.extend(self.links_to_sections());
         for (parent, child) in &found.links {
             let named_as_backend = self.node(*parent).level == Level::RouteRule;
             if named_as_backend && self.node(*child).level == Level::Other {
@@ -113,7 +118,8 @@ impl Topology {
             || Links::new(count, &found.links, |&(parent, child)| (child, parent)),
             || Links::new(count, &found.links, |&link| link),
         );
-        self.rules = Links::new(count, &found.ports, |&link| link);
+        let first_rule = first_rule as u32;
+        self.rules = Links::new(count, &found.ports, |&(port, rule)| (port, NodeId(first_rule + rule)));
         self.order = self.sorted(depths);
         self.live = self.reached();
         found.unserved.sort_unstable();
@@ -122,6 +128,21 @@ impl Topology {
         found.refused.dedup();
         self.refused = found.refused;
         self
+    }
+
+    /// Takes note of the sections among the nodes from `first` on.
+    fn add_sections(&mut self, first: usize) {
+        for (id, node) in self.nodes.iter().enumerate().skip(first) {
+            if let (Owner::Object(owner), Some(_)) = (node.owner, &node.section) {
+                self.sections.add(owner, NodeId(id as u32));
+            }
+        }
+    }
+
+    fn links_to_sections(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        self.nodes()
+            .filter(|(_, node)| node.section.is_some())
+            .filter_map(|(id, node)| Some((NodeId(node.owner.object()?.0), id)))
     }
 
     /// A Service that is a parent stands above the routes, and also, as itself, below them.

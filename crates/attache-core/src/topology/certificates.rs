@@ -8,24 +8,32 @@ use super::why;
 use crate::object::Object;
 use crate::value::Value;
 
-/// Hands every certificate that cannot be used to `refuse`.
-pub fn check(index: &Index, owner: &Object, listener: &Listener, mut refuse: impl FnMut(Refusal)) {
+/// Hands every certificate that cannot be used to `refuse`. If no client can be trusted, the listener is not served: why.
+pub fn check(index: &Index, owner: &Object, listener: &Listener, mut refuse: impl FnMut(Refusal)) -> Option<Refusal> {
     let tls = listener.spec.get("tls").unwrap_or(&Value::Null);
     let ends_here = match listener.protocol {
         Protocol::Https => true,
         Protocol::Tls => tls.get_str("mode") != Some("Passthrough"),
         _ => false,
     };
-    if ends_here {
-        let home = owner.id.namespace.as_str();
-        for certificate in tls.list_at("certificateRefs").iter().filter_map(|value| Reference::certificate(value, home))
-        {
-            own(index, owner, &certificate).err().map(&mut refuse);
-        }
-        for authority in authorities(owner, listener).iter().filter_map(|value| Reference::authority(value, home)) {
-            clients(index, owner, &authority).err().map(&mut refuse);
+    if !ends_here {
+        return None;
+    }
+    let home = owner.id.namespace.as_str();
+    for certificate in tls.list_at("certificateRefs").iter().filter_map(|value| Reference::certificate(value, home)) {
+        own(index, owner, &certificate).err().map(&mut refuse);
+    }
+    let authorities = authorities(owner, listener).iter().filter_map(|value| Reference::authority(value, home));
+    let (mut asked, mut trusted) = (false, false);
+    for authority in authorities {
+        asked = true;
+        match clients(index, owner, &authority) {
+            Ok(()) => trusted = true,
+            Err(refusal) => refuse(refusal),
         }
     }
+    let message = "it asks clients for a certificate, and none of the CA certificates to check it with can be used";
+    (asked && !trusted).then(|| Refusal::new("NoValidCACertificate", message))
 }
 
 fn own(index: &Index, owner: &Object, certificate: &Reference) -> Result<(), Refusal> {

@@ -2,11 +2,28 @@
 
 use hashbrown::HashSet;
 
-use super::api::RouteKind;
+use super::api::{GATEWAY_API, RouteKind};
+use super::gateways;
 use super::index::{Index, Refusal};
 use super::listeners::Listener;
 use super::routes::Guest;
 use crate::object::ObjectId;
+
+/// Controllers that let in both, as their own tests show, although the Gateway API says that they must not.
+const LENIENT: [&str; 2] = ["gateway.envoyproxy.io/", "kgateway.dev/"];
+
+/// Whether the routes of the listeners of a Gateway or ListenerSet have to compete.
+pub fn is_held(index: &Index, owner: ObjectId) -> bool {
+    let owner = index.objects.get(owner);
+    let gateway = match owner.id.kind.as_str() {
+        "Gateway" => Some(owner),
+        _ => gateways::parent(owner).and_then(|parent| parent.find(index.objects)).map(|id| index.objects.get(id)),
+    };
+    let class = gateway.and_then(|gateway| gateway.spec().get_str("gatewayClassName")).unwrap_or_default();
+    let class = index.objects.lookup(GATEWAY_API, "GatewayClass", "", class);
+    let controller = class.and_then(|class| index.objects.get(class).spec().get_str("controllerName"));
+    !controller.is_some_and(|controller| LENIENT.iter().any(|prefix| controller.starts_with(prefix)))
+}
 
 /// Which of the routes that attach to a listener must go, and for whom.
 pub fn losers(index: &Index, listener: &Listener, mut routes: Vec<ObjectId>) -> Vec<(ObjectId, Refusal)> {

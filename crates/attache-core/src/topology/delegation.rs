@@ -28,7 +28,8 @@ const INHERITS_MATCHES: [&str; 2] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Delegation {
     pub parent: ObjectId,
-    pub rule: NodeId,
+    /// Which of all rules that were found.
+    pub rule: u32,
     pub child: ObjectId,
 }
 
@@ -116,7 +117,7 @@ pub fn settle(
     for (at, delegation) in delegations.iter().enumerate() {
         let &Delegation { parent, rule, child } = delegation;
         match circular.get(&at) {
-            None => found.links.push((rule, NodeId(child.0))),
+            None => found.backends.push((rule, NodeId(child.0))),
             Some(circle) => {
                 let circle = why::list(circle.iter().map(|route| &objects.get(*route).id));
                 let message =

@@ -11,12 +11,16 @@ use super::reference::Reference;
 use super::{NodeId, certificates, why};
 use crate::object::{Object, ObjectId};
 
+/// The Gateway that a ListenerSet names.
+pub fn parent(set: &Object) -> Option<Reference<'_>> {
+    Reference::parent(set.spec().get("parentRef")?, &set.id.namespace)
+}
+
 /// The ListenerSets of each Gateway, the oldest first.
 pub fn listener_sets(index: &Index, found: &mut Found) -> HashMap<ObjectId, Vec<ObjectId>> {
     let mut sets: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
     for (id, set) in LISTENER_SETS.iter().flat_map(|(group, kind)| index.objects.each(group, kind)) {
-        let parent = set.spec().get("parentRef").and_then(|parent| Reference::parent(parent, &set.id.namespace));
-        let Some(parent) = parent else { continue };
+        let Some(parent) = parent(set) else { continue };
         let is_gateway = parent.group == GATEWAY_API && parent.kind == "Gateway";
         match parent.find(index.objects).filter(|_| is_gateway) {
             Some(gateway) => sets.entry(gateway).or_default().push(id),
@@ -33,7 +37,10 @@ pub fn listener_sets(index: &Index, found: &mut Found) -> HashMap<ObjectId, Vec<
 pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
     let gateway = index.objects.get(id);
     let mut claims = Claims::default();
-    judge(index, id, gateway, &mut claims, found);
+    let served = judge(index, id, gateway, &mut claims, found);
+    if let Some(class) = gateway.spec().get_str("gatewayClassName").filter(|_| !served) {
+        found.refuse(format!("GatewayClass/{class}"), &gateway.id, no_valid_listener(gateway));
+    }
     let allowed = gateway.spec().at(&["allowedListeners", "namespaces"]);
     let allowed = allowed.and_then(Allowed::read).unwrap_or(Allowed::Nobody);
     for &set_id in sets {
@@ -45,8 +52,7 @@ pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
         } else if judge(index, set_id, set, &mut claims, found) {
             found.links.push((NodeId(id.0), NodeId(set_id.0)));
         } else {
-            let refusal = Refusal::new("ListenersNotValid", "none of its listeners is valid");
-            found.refuse(&gateway.id, &set.id, refusal);
+            found.refuse(&gateway.id, &set.id, no_valid_listener(set));
         }
     }
 }
@@ -77,8 +83,8 @@ fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Cl
                 )
             }),
         };
-        let fault = conflict.or_else(|| unsupported_protocol(listener));
-        certificates::check(index, owner, listener, &mut refuse);
+        let trust = certificates::check(index, owner, listener, &mut refuse);
+        let fault = conflict.or_else(|| unsupported_protocol(listener)).or(trust);
         let unserved: Vec<&str> = listener.unserved_kinds().collect();
         if !unserved.is_empty() {
             let message = format!("a listener of its protocol cannot serve {}", why::list(unserved.iter()));
@@ -93,6 +99,14 @@ fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Cl
         }
     }
     served
+}
+
+fn no_valid_listener(owner: &Object) -> Refusal {
+    let message = match owner.spec().list_at("listeners") {
+        [] => "it has no listeners",
+        _ => "none of its listeners is valid",
+    };
+    Refusal::new("ListenersNotValid", message)
 }
 
 fn unsupported_protocol(listener: &Listener) -> Option<Refusal> {

@@ -10,7 +10,7 @@ use super::grants::Grants;
 use super::listeners::Listener;
 use super::namespaces::Namespaces;
 use super::sections::Sections;
-use super::{NodeId, Refused};
+use super::{Node, NodeId, Refused};
 use crate::object::{ObjectId, Objects};
 
 #[derive(Debug)]
@@ -37,9 +37,7 @@ impl<'o> Index<'o> {
     pub fn listeners(&self, owner: ObjectId) -> &[Listener<'o>] {
         self.listeners.get(&owner).map_or(&[], Vec::as_slice)
     }
-}
 
-impl<'o> Index<'o> {
     /// The HTTPRoutes that carry one of the [labels of delegation](BY_LABEL) with this value, in order.
     pub fn labelled(&self, label: &'static str, value: &'o str) -> &[ObjectId] {
         let labelled = self.labelled.get_or_init(|| {
@@ -62,8 +60,12 @@ impl<'o> Index<'o> {
 pub struct Found {
     /// From parent to child.
     pub links: Vec<(NodeId, NodeId)>,
-    /// From the port of a backend to the rule that names it.
-    pub ports: Vec<(NodeId, NodeId)>,
+    /// The nodes of rules, route by route.
+    pub rules: Vec<Node>,
+    /// From one of the `rules` to its backend.
+    pub backends: Vec<(u32, NodeId)>,
+    /// From the port of a backend to one of the `rules` that names it.
+    pub ports: Vec<(NodeId, u32)>,
     /// The routes that name a Service as their parent.
     pub frontends: Vec<(ObjectId, NodeId)>,
     pub delegations: Vec<Delegation>,
@@ -81,7 +83,13 @@ impl Found {
     }
 
     pub fn append(&mut self, other: &mut Found) {
+        let before = self.rules.len() as u32;
+        other.backends.iter_mut().for_each(|(rule, _)| *rule += before);
+        other.ports.iter_mut().for_each(|(_, rule)| *rule += before);
+        other.delegations.iter_mut().for_each(|delegation| delegation.rule += before);
         self.links.append(&mut other.links);
+        self.rules.append(&mut other.rules);
+        self.backends.append(&mut other.backends);
         self.ports.append(&mut other.ports);
         self.frontends.append(&mut other.frontends);
         self.delegations.append(&mut other.delegations);

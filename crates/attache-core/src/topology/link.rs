@@ -19,12 +19,12 @@ const CHUNK: usize = 512;
 pub fn all(topology: &Topology, index: &Index) -> (Found, HashMap<ObjectId, u32>) {
     let mut found = Found::default();
     link_gateways(topology, index, &mut found);
-    for (id, _) in index.objects.iter() {
-        found.links.extend(index.sections.nodes(id).map(|section| (NodeId(id.0), section)));
-    }
     let mut of_routes = link_routes(index);
     settle_contests(topology, index, &mut of_routes);
     let depths = settle_delegations(index.objects, &mut of_routes);
+    let first_rule = topology.nodes.len() as u32;
+    let backends = of_routes.backends.drain(..).map(|(rule, backend)| (NodeId(first_rule + rule), backend));
+    of_routes.links.extend(backends);
     found.append(&mut of_routes);
     (found, depths)
 }
@@ -84,7 +84,9 @@ fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
     }
     let mut lost = HashSet::new();
     for (node, routes) in contests {
-        let Some(owner) = topology.node(node).owner.object() else { continue };
+        let Some(owner) = topology.node(node).owner.object().filter(|owner| contest::is_held(index, *owner)) else {
+            continue;
+        };
         let position = node.0 - index.sections.range(owner).start;
         let Some(listener) = index.listeners(owner).get(position as usize) else { continue };
         for (route, refusal) in contest::losers(index, listener, routes) {

@@ -11,11 +11,7 @@ pub struct Links {
 
 impl Links {
     /// Sorts pairs by where they come from; those of one node stay in the order in which they are given.
-    pub fn new(
-        nodes: usize,
-        pairs: &[(NodeId, NodeId)],
-        ends: impl Fn(&(NodeId, NodeId)) -> (NodeId, NodeId),
-    ) -> Links {
+    pub fn new<T>(nodes: usize, pairs: &[T], ends: impl Fn(&T) -> (NodeId, NodeId)) -> Links {
         let mut start = vec![0u32; nodes + 1];
         for pair in pairs {
             start[ends(pair).0.0 as usize] += 1;

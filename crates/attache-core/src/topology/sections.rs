@@ -35,44 +35,51 @@ fn rule(position: usize) -> SmolStr {
     FIRST.get(position).map_or_else(|| format_smolstr!("rule-{}", position + 1), |name| SmolStr::new_static(name))
 }
 
-/// The number of a port of a Service, or of what is like one.
-pub fn port(port: &Value) -> Option<i64> {
-    port.get("port").or_else(|| port.get("number"))?.as_int()
+/// The number of a listener's port, of a Service's, or of one of what is like a Service.
+pub fn port(section: &Value) -> Option<i64> {
+    section.get("port").or_else(|| section.get("number"))?.as_int()
 }
 
 /// Which nodes are the sections of which object.
 #[derive(Debug, Default)]
 pub struct Sections {
-    /// The sections of object `i` are the nodes `start[i]..start[i + 1]`.
-    start: Vec<u32>,
+    /// The sections of each object.
+    ranges: Vec<Range<u32>>,
+    /// The first node that is a listener or a port, and the port numbers of them all.
+    first: u32,
+    ports: Vec<Option<i64>>,
 }
 
 impl Sections {
-    /// `owners` are those of all sections in order, the first of which is node `first`.
-    pub fn new(objects: usize, first: u32, owners: impl Iterator<Item = ObjectId>) -> Self {
-        let mut start = vec![0; objects + 1];
-        for owner in owners {
-            start[owner.0 as usize + 1] += 1;
+    /// `first` is the first node that is a listener or a port.
+    pub fn new(objects: usize, first: usize, ports: Vec<Option<i64>>) -> Self {
+        Sections { ranges: vec![0..0; objects], first: first as u32, ports }
+    }
+
+    /// Takes note of the next section of an object; those of one object come one after the other.
+    pub fn add(&mut self, owner: ObjectId, section: NodeId) {
+        let range = &mut self.ranges[owner.0 as usize];
+        if range.start == range.end {
+            range.start = section.0;
         }
-        let mut next = first;
-        for count in &mut start {
-            next += *count;
-            *count = next;
-        }
-        Sections { start }
+        range.end = section.0 + 1;
     }
 
     pub fn range(&self, owner: ObjectId) -> Range<u32> {
-        let at = owner.0 as usize;
-        self.start[at]..self.start[at + 1]
-    }
-
-    pub fn nodes(&self, owner: ObjectId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
-        self.range(owner).map(NodeId)
+        self.ranges[owner.0 as usize].clone()
     }
 
     /// The node of the section at `position` of the owner's list.
     pub fn node(&self, owner: ObjectId, position: usize) -> NodeId {
-        NodeId(self.start[owner.0 as usize] + position as u32)
+        NodeId(self.ranges[owner.0 as usize].start + position as u32)
+    }
+
+    /// The numbers of the ports of a Service: many routes ask, and reading them from its spec would take longer.
+    pub fn ports(&self, owner: ObjectId) -> &[Option<i64>] {
+        let Range { start, end } = self.range(owner);
+        start
+            .checked_sub(self.first)
+            .and_then(|start| self.ports.get(start as usize..(end - self.first) as usize))
+            .unwrap_or(&[])
     }
 }

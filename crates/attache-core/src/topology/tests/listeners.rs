@@ -206,6 +206,47 @@ fn where_an_http_and_a_grpc_route_meet_only_the_older_is_let_in() {
 }
 
 #[test]
+fn some_controllers_let_in_http_and_grpc_routes_side_by_side() {
+    let class = |controller: &str| {
+        let spec = json!({"controllerName": controller});
+        json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": {"name": "c"}, "spec": spec})
+    };
+    let attached = |controller: &str| {
+        let parents = json!({"parentRefs": [{"name": "gw"}]});
+        let listener = json!([{"name": "http", "port": 80, "protocol": "HTTP"}]);
+        let routes = [gw("HTTPRoute/r", parents.clone()), gw("GRPCRoute/s", parents)];
+        show(json!([class(controller), gateway(listener), routes[0], routes[1]])).below("Gateway/a/gw#http").len()
+    };
+    assert_eq!(attached("gateway.envoyproxy.io/gatewayclass-controller"), 2);
+    assert_eq!(attached("example.com/controller"), 1);
+}
+
+#[test]
+fn a_listener_that_can_trust_no_client_is_not_served() {
+    let listener = |name: &str, port: u16| json!({"name": name, "port": port, "protocol": "HTTPS"});
+    let validation = |authority: Json| json!({"validation": {"caCertificateRefs": [authority]}});
+    let frontend = json!({"default": validation(json!({"name": "ca"})), "perPort": [
+        {"port": 444, "tls": validation(json!({"name": "gone"}))},
+        {"port": 445, "tls": validation(json!({"kind": "Service", "name": "ca"}))},
+    ]});
+    let listeners = json!([listener("a", 443), listener("b", 444), listener("c", 445)]);
+    let shown = show(json!([
+        gw("Gateway/gw", json!({"tls": {"frontend": frontend}, "listeners": listeners})),
+        of("v1", "ConfigMap/ca", json!(null)),
+    ]));
+    let unusable = "NoValidCACertificate: it asks clients for a certificate, and none of the CA certificates to check it with can be used";
+    assert_eq!(
+        shown.refused,
+        [
+            "Gateway/a/gw > Gateway/a/gw#b: InvalidCACertificateRef: there is no ConfigMap `gone` in namespace `a`, only `ca`".to_owned(),
+            format!("Gateway/a/gw > Gateway/a/gw#b: {unusable}"),
+            "Gateway/a/gw > Gateway/a/gw#c: InvalidCACertificateKind: a CA certificate must be a ConfigMap, not a `Service`".to_owned(),
+            format!("Gateway/a/gw > Gateway/a/gw#c: {unusable}"),
+        ]
+    );
+}
+
+#[test]
 fn a_listener_lets_in_routes_only_from_where_it_says() {
     let attached = |allowed: Json| {
         let namespace =
