@@ -1,5 +1,7 @@
 //! Which policy is attached to which node, or why it is not.
 
+mod ports;
+
 use hashbrown::HashMap;
 
 use crate::kinds::{CrossNamespace, LevelName, PolicyKind, Registry};
@@ -105,6 +107,14 @@ pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies
     attaching.result
 }
 
+/// What is wrong with targets that do not go together.
+fn mixed(kind: &PolicyKind, targets: &[Target]) -> Option<String> {
+    let kinds = || targets.iter().map(|target| target.wanted.kind());
+    let alone = kinds().find(|(group, it)| kind.unmixed.iter().any(|name| name.names(group, it)))?;
+    let other = kinds().find(|other| *other != alone)?;
+    Some(format!("{} cannot target a {} and a {} at once", kind.kind, alone.1, other.1))
+}
+
 struct Attaching<'o> {
     objects: &'o Objects,
     topology: &'o Topology,
@@ -134,6 +144,10 @@ impl<'o> Attaching<'o> {
         if policy.targets.is_empty() && !kind.extension_ref {
             let message = "it names no target".to_string();
             self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
+        }
+        if let Some(message) = mixed(kind, &policy.targets) {
+            self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
+            return;
         }
         for (i, target) in policy.targets.iter().enumerate() {
             match self.target(object, kind, target) {
@@ -238,11 +252,24 @@ impl<'o> Attaching<'o> {
         let owner = self.topology.node(self.topology.whole(node)).level;
         let by_owner = level.is_section() && named(&kind.hierarchy, level) && named(&kind.targets, owner);
         if is_virtual || named(&kind.targets, level) || by_owner {
-            return Ok(());
+            return self.has_own_port(kind, node);
         }
         let targets: Vec<String> = kind.targets.iter().map(ToString::to_string).collect();
         let name = self.topology.name(self.objects, node);
         Err((Reason::Invalid, format!("{} cannot target {name}, only {}", kind.kind, targets.join(", "))))
+    }
+
+    fn has_own_port(&self, kind: &PolicyKind, node: NodeId) -> Outcome<()> {
+        let sharing = if kind.own_port { ports::sharing(self.objects, self.topology, node) } else { Vec::new() };
+        if sharing.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "{} is being applied to multiple http (non https) listeners ({}) on the same port, which is not allowed",
+            kind.kind,
+            sharing.join(", ")
+        );
+        Err((Reason::Invalid, message))
     }
 
     fn not_found(&self, id: &ObjectRef) -> String {

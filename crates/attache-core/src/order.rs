@@ -52,10 +52,13 @@ pub fn stacks(objects: &Objects, kinds: &Registry, id: KindId, policies: &[Polic
         if stack.accepted.len() > 1 {
             stack.accepted.sort_by(|a, b| compare(objects, policies, a, b));
             stack.accepted.dedup();
-            if kind.same_level == SameLevel::RejectNewer {
+            if kind.same_level == SameLevel::RejectNewer && !kind.rejected_everywhere {
                 reject(stack, kind, policies);
             }
         }
+    }
+    if kind.same_level == SameLevel::RejectNewer && kind.rejected_everywhere {
+        reject_everywhere(&mut stacks, kind, objects, policies);
     }
     stacks
 }
@@ -83,6 +86,25 @@ fn reject(stack: &mut Stack, kind: &PolicyKind, policies: &[Policy]) {
         }
     }
     stack.accepted = kept;
+}
+
+/// Takes the policies in order: one that clashes with any before it, on any target, is rejected on all its targets.
+fn reject_everywhere(stacks: &mut Stacks, kind: &PolicyKind, objects: &Objects, policies: &[Policy]) {
+    let mut all: Vec<Attachment> = stacks.values_mut().flat_map(|stack| std::mem::take(&mut stack.accepted)).collect();
+    all.sort_by(|a, b| compare(objects, policies, a, b).then(a.node.cmp(&b.node)));
+    for of_one in all.chunk_by(|a, b| a.policy == b.policy) {
+        let rival = of_one.iter().find_map(|attachment| {
+            let older = stacks.get(&attachment.node)?.accepted.iter();
+            older.clone().find(|older| clash(kind, policies, older, attachment)).cloned()
+        });
+        for attachment in of_one {
+            let Some(stack) = stacks.get_mut(&attachment.node) else { continue };
+            match &rival {
+                Some(rival) => stack.rejected.push((attachment.clone(), rival.clone())),
+                None => stack.accepted.push(attachment.clone()),
+            }
+        }
+    }
 }
 
 fn clash(kind: &PolicyKind, policies: &[Policy], a: &Attachment, b: &Attachment) -> bool {

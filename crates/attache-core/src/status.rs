@@ -163,7 +163,7 @@ impl Engine {
     fn in_chain(&self, model: &Model, chain: ChainId) -> Vec<PolicyId> {
         let nodes = model.links(chain).filter_map(|link| match link {
             Link::Node(node) => model.stack(node),
-            Link::From(_) => None,
+            Link::From(_) | Link::On(_) => None,
         });
         nodes.flat_map(|stack| stack.accepted.iter().map(|attachment| attachment.policy)).collect()
     }

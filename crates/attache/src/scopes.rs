@@ -118,7 +118,7 @@ impl Focus {
 pub fn from(model: &Model, chain: ChainId) -> Option<NodeId> {
     model.links(chain).find_map(|link| match link {
         Link::From(namespace) => Some(namespace),
-        Link::Node(_) => None,
+        Link::Node(_) | Link::On(_) => None,
     })
 }
 

@@ -3,6 +3,7 @@
 
 mod hierarchy;
 mod sets;
+mod terms;
 
 use hashbrown::HashMap;
 
@@ -10,6 +11,7 @@ use crate::topology::NodeId;
 
 pub use hierarchy::{Arrival, Hierarchy, is_effective_target};
 pub use sets::{ChainSets, SetId};
+pub use terms::Terms;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(pub u32);
@@ -26,6 +28,8 @@ pub enum Link {
     Node(NodeId),
     /// From here on, only requests from this Namespace are meant.
     From(NodeId),
+    /// From here on, policies meet on these terms.
+    On(Terms),
 }
 
 #[derive(Debug)]
@@ -74,7 +78,15 @@ impl Chains {
     pub fn from(&self, chain: ChainId) -> Option<NodeId> {
         self.links(chain).find_map(|link| match link {
             Link::From(namespace) => Some(namespace),
-            Link::Node(_) => None,
+            Link::Node(_) | Link::On(_) => None,
+        })
+    }
+
+    /// The terms on which the policies of a chain meet.
+    pub fn terms(&self, chain: ChainId) -> Terms {
+        self.links(chain).fold(Terms::default(), |terms, link| match link {
+            Link::On(more) => terms.and(more),
+            Link::Node(_) | Link::From(_) => terms,
         })
     }
 

@@ -1,14 +1,14 @@
 //! The `deep` strategy: inside a field, lists are put one behind the other and single values taken from the preferred.
 
-use super::merge::Merge;
-use super::tree::{Source, Tree};
+use super::merge::{Merge, join};
+use super::tree::Tree;
 use crate::kinds::{Concatenate, Fit, Pattern, PolicyKind};
-use crate::value::{Path, Segment, Value};
+use crate::value::{Path, Segment};
 
-/// What a higher policy says at `path`, on its way into `tree`.
+/// How what comes later meets what is held.
 pub struct Deep<'k> {
     pub kind: &'k PolicyKind,
-    pub prefer_higher: bool,
+    pub prefer_new: bool,
 }
 
 impl Deep<'_> {
@@ -17,51 +17,56 @@ impl Deep<'_> {
         self.kind.concatenated.iter().any(|(pattern, _)| pattern.fit(path.iter()) != Fit::No)
     }
 
-    pub fn merge(
-        &self,
-        merge: &mut Merge<'_>,
-        tree: &mut Tree,
-        value: &Value,
-        source: Source,
-        path: &mut Vec<Segment>,
-    ) {
-        if let Some(decided) = self.decided(tree, value, path) {
-            match decided {
-                Decided::Held => merge.lose_value(value, path, source, first(tree, source), false),
-                Decided::New => merge.put(tree, value, source, path),
+    pub fn merge(&self, merge: &mut Merge<'_>, held: &mut Tree, mut new: Tree, path: &mut Vec<Segment>) {
+        let take = self.decided(held, &new, path).unwrap_or_else(|| {
+            if let Some(order) = self.order(path) {
+                let new_first = (order == Concatenate::PreferredFirst) == self.prefer_new;
+                join(held, std::mem::take(&mut new), new_first);
+                return Take::Both;
             }
-        } else if let Some(order) = self.order(path) {
-            join(tree, value, source, (order == Concatenate::PreferredFirst) == self.prefer_higher);
-        } else if tree.is_map() && value.as_map().is_some() && !merge.units.is_whole(path) {
-            for (key, child) in value.entries() {
+            if !held.is_map() || merge.units.is_whole(path) {
+                return self.preferred();
+            }
+            let (Some(fields), Some(more)) = (held.split(), new.split()) else { return self.preferred() };
+            for (key, child) in std::mem::take(more) {
                 path.push(Segment::Key(key.clone()));
-                let Some(fields) = tree.split() else { return };
-                match fields.binary_search_by(|(name, _)| name.cmp(key)) {
-                    Ok(at) => self.merge(merge, &mut fields[at].1, child, source, path),
-                    Err(at) => fields.insert(at, (key.clone(), Tree::Piece(child.clone(), source))),
+                match fields.binary_search_by(|(name, _)| name.cmp(&key)) {
+                    Ok(at) => self.merge(merge, &mut fields[at].1, child, path),
+                    Err(at) => fields.insert(at, (key, child)),
                 }
                 path.pop();
             }
-        } else if self.prefer_higher {
-            merge.put(tree, value, source, path);
-        } else {
-            merge.lose_value(value, path, source, first(tree, source), false);
+            Take::Both
+        });
+        let (loser, winner) = match take {
+            Take::Both => return,
+            Take::Held => (&new, held.first_source()),
+            Take::New => (&*held, new.first_source()),
+        };
+        if let Some(winner) = winner {
+            merge.lose_tree(loser, path, winner, false);
+        }
+        if take == Take::New {
+            *held = new;
         }
     }
 
+    fn preferred(&self) -> Take {
+        if self.prefer_new { Take::New } else { Take::Held }
+    }
+
     /// Who wins by a field that decides alone, if one of the two has it.
-    fn decided(&self, tree: &Tree, value: &Value, path: &[Segment]) -> Option<Decided> {
-        let fields = self.kind.decisive.iter().filter_map(|pattern| inside(pattern, path));
-        let (mut held, mut new) = (false, false);
-        for field in fields {
-            held |= tree.field(&field).is_some();
-            new |= value.get(&field).is_some();
+    fn decided(&self, held: &Tree, new: &Tree, path: &[Segment]) -> Option<Take> {
+        let mut has = (false, false);
+        for field in self.kind.decisive.iter().filter_map(|pattern| inside(pattern, path)) {
+            has.0 |= held.field(&field).is_some();
+            has.1 |= new.field(&field).is_some();
         }
-        match (held, new) {
+        match has {
             (false, false) => None,
-            (true, true) if self.prefer_higher => Some(Decided::New),
-            (true, _) => Some(Decided::Held),
-            (false, true) => Some(Decided::New),
+            (true, true) => Some(self.preferred()),
+            (true, false) => Some(Take::Held),
+            (false, true) => Some(Take::New),
         }
     }
 
@@ -71,9 +76,11 @@ impl Deep<'_> {
     }
 }
 
-enum Decided {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Take {
     Held,
     New,
+    Both,
 }
 
 /// The last key of a pattern that names a field of what is at `path`.
@@ -81,23 +88,4 @@ fn inside(pattern: &Pattern, path: &[Segment]) -> Option<String> {
     let text = pattern.to_string();
     let (parent, field) = text.rsplit_once('.')?;
     Pattern::parse(parent).matches(&Path::new(path.to_vec())).then(|| field.to_string())
-}
-
-fn first(tree: &Tree, otherwise: Source) -> Source {
-    tree.first_source().unwrap_or(otherwise)
-}
-
-/// Puts the items of two lists behind each other. What is no list is a list of one.
-fn join(tree: &mut Tree, value: &Value, source: Source, new_first: bool) {
-    let held = match std::mem::take(tree) {
-        Tree::Items(items) => items,
-        Tree::Piece(Value::List(items), source) => items.iter().map(|item| Tree::Piece(item.clone(), source)).collect(),
-        one => vec![one],
-    };
-    let new: Vec<Tree> = match value {
-        Value::List(items) => items.iter().map(|item| Tree::Piece(item.clone(), source)).collect(),
-        one => vec![Tree::Piece(one.clone(), source)],
-    };
-    let (before, after) = if new_first { (new, held) } else { (held, new) };
-    *tree = Tree::Items(before.into_iter().chain(after).collect());
 }

@@ -1,9 +1,9 @@
 //! Where somebody else than the higher policy says how two of them merge: the lower one, or a route's annotation.
 
 use super::deep::Deep;
-use super::tree::Source;
+use super::tree::{Source, Tree};
 use super::{Fold, Inheritance, Layer};
-use crate::kinds::{DictatedBy, Strategy};
+use crate::kinds::{DictatedBy, Fit, Strategy};
 use crate::value::{Segment, Value};
 
 impl<'a> Fold<'a> {
@@ -30,9 +30,20 @@ impl<'a> Fold<'a> {
                         self.fill(&block.spec, source, strategy);
                         joins = None;
                     }
+                    (Some(_), None) if self.terms.strategy.is_some() => self.meet(&block.spec, source),
                     (Some(winner), None) => self.merge.lose_whole(&self.tree, &block.spec, source, winner),
                 }
             }
+        }
+    }
+
+    /// As a default, where the terms say how.
+    fn meet(&mut self, spec: &Value, source: Source) {
+        if self.terms.strategy != Some(Strategy::Shallow) {
+            return self.merge.fill_patch(&mut self.tree, spec, source);
+        }
+        for (field, value) in spec.entries() {
+            self.merge.fill_at(&mut self.tree, &[Segment::Key(field.clone())], Tree::Piece(value.clone(), source));
         }
     }
 
@@ -46,16 +57,31 @@ impl<'a> Fold<'a> {
                 for &attachment in &layer.stack {
                     for block in &self.policy(attachment).blocks {
                         let source = self.step(i, attachment, block.which);
-                        self.merge.fill_units(&mut self.tree, &block.spec, source);
+                        self.beside(&block.spec, source);
                     }
                 }
             }
             let level = std::mem::replace(&mut self.tree, below);
             let inheritance = layers[at..end].iter().find_map(|layer| layer.inherit.as_ref());
-            level
-                .each_piece(&mut Vec::new(), &mut |path, value, source| self.inherit(path, value, source, inheritance));
+            level.each_unit(&mut Vec::new(), &mut |path, unit| self.inherit(path, unit.clone(), inheritance));
             at = end;
         }
+    }
+
+    /// At one level the first to set a field wins, but for the fields that are merged deeply there.
+    fn beside(&mut self, spec: &Value, source: Source) {
+        if self.kind.deep_at_one_level.is_empty() {
+            return self.merge.fill_units(&mut self.tree, spec, source);
+        }
+        let deep = Deep { kind: self.kind, prefer_new: false };
+        self.merge.units.each(spec, &mut Vec::new(), &mut |path, unit| {
+            let unit = Tree::Piece(unit.clone(), source);
+            let is_deep = deep.kind.deep_at_one_level.iter().any(|field| field.fit(path.iter()) == Fit::Exact);
+            match self.tree.get_mut(path).filter(|_| is_deep) {
+                Some(held) => deep.merge(&mut self.merge, held, unit, &mut path.to_vec()),
+                None => self.merge.fill_at(&mut self.tree, path, unit),
+            }
+        });
     }
 
     /// How many of the first layers are one level.
@@ -66,28 +92,30 @@ impl<'a> Fold<'a> {
         1 + more.count()
     }
 
-    fn inherit(&mut self, path: &[Segment], value: &Value, source: Source, inheritance: Option<&Inheritance>) {
+    fn inherit(&mut self, path: &[Segment], unit: Tree, inheritance: Option<&Inheritance>) {
         let field = match path.first() {
             Some(Segment::Key(key)) => key.as_str(),
             _ => "",
         };
-        let (prefer_higher, strategy) =
+        let (prefer_new, strategy) =
             inheritance.map_or((false, Strategy::Shallow), |Inheritance { inherit, except }| {
                 let excepted = except.iter().any(|name| name == "*" || name.eq_ignore_ascii_case(field));
                 (inherit.prefer_higher && !excepted, inherit.strategy)
             });
-        let deep = Deep { kind: self.kind, prefer_higher };
+        let deep = Deep { kind: self.kind, prefer_new };
         let held = self.tree.get_mut(path).filter(|_| strategy == Strategy::Deep && deep.reaches(path));
         match held {
-            Some(held) => deep.merge(&mut self.merge, held, value, source, &mut path.to_vec()),
-            None if prefer_higher => self.merge.replace_at(&mut self.tree, path, value, source),
-            None => self.merge.fill_at(&mut self.tree, path, value, source),
+            Some(held) => deep.merge(&mut self.merge, held, unit, &mut path.to_vec()),
+            None if prefer_new => self.merge.replace_at(&mut self.tree, path, unit),
+            None => self.merge.fill_at(&mut self.tree, path, unit),
         }
     }
 
-    /// As a default; only `strategic` matches the items of lists where a kind has it.
+    /// As a default; only `strategic` matches the items of lists, or joins lists, where a kind says so.
     fn fill(&mut self, spec: &Value, source: Source, strategy: Strategy) {
-        self.merge.keys = if strategy == Strategy::Strategic { &self.kind.keys } else { &[] };
+        let strategic = strategy == Strategy::Strategic;
+        self.merge.keys = if strategic { &self.kind.keys } else { &[] };
+        self.merge.joined = if strategic { &self.kind.concatenated } else { &[] };
         self.merge.fill_patch(&mut self.tree, spec, source);
     }
 }

@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use super::tree::{Source, Tree};
 use super::units::Units;
-use crate::kinds::{Fit, Pattern};
+use crate::kinds::{Concatenate, Fit, Pattern};
 use crate::value::{Segment, Value};
 
 /// Somebody's value at a path that is not, or no longer, part of the result.
@@ -22,6 +22,8 @@ pub struct Merge<'u> {
     pub units: &'u Units,
     /// Lists whose items are matched by a field, and which.
     pub keys: &'u [(Pattern, SmolStr)],
+    /// Lists that defaults are put behind or before, scalar by scalar.
+    pub joined: &'u [(Pattern, Concatenate)],
     pub lost: Vec<Lost>,
 }
 
@@ -56,20 +58,22 @@ impl Merge<'_> {
 
     /// As a default, unit by unit.
     pub fn fill_units(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.each_unit(value, |merge, path, unit| merge.fill(tree, path, 0, unit, source));
+        self.each_unit(value, |merge, path, unit| merge.fill_at(tree, path, Tree::Piece(unit.clone(), source)));
     }
 
     /// As an override, unit by unit.
     pub fn replace_units(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.each_unit(value, |merge, path, unit| merge.replace(tree, path, 0, unit, source));
+        self.each_unit(value, |merge, path, unit| merge.replace_at(tree, path, Tree::Piece(unit.clone(), source)));
     }
 
-    pub fn fill_at(&mut self, tree: &mut Tree, path: &[Segment], value: &Value, source: Source) {
-        self.fill(tree, path, 0, value, source);
+    /// Puts `unit` at `path`, unless something is there or in the way.
+    pub fn fill_at(&mut self, tree: &mut Tree, path: &[Segment], unit: Tree) {
+        self.fill(tree, path, 0, unit);
     }
 
-    pub fn replace_at(&mut self, tree: &mut Tree, path: &[Segment], value: &Value, source: Source) {
-        self.replace(tree, path, 0, value, source);
+    /// Puts `unit` at `path`, whatever was there or in the way.
+    pub fn replace_at(&mut self, tree: &mut Tree, path: &[Segment], unit: Tree) {
+        self.replace(tree, path, 0, unit);
     }
 
     /// As a default, scalar by scalar: RFC 7386 with `value` as the target and `tree` as the patch.
@@ -97,6 +101,10 @@ impl Merge<'_> {
                         self.fill_fields(held, child, source, path);
                     } else if let Some((items, key)) = self.keyed(held, child, path) {
                         self.each_item(items, child, key, source, path, Self::fill_fields);
+                    } else if let Some((_, order)) =
+                        self.joined.iter().find(|(list, _)| list.fit(path.iter()) == Fit::Exact)
+                    {
+                        join(held, Tree::Piece(child.clone(), source), *order == Concatenate::PreferredLast);
                     } else if let Some(winner) = held.first_source() {
                         let removed = matches!(held, Tree::Piece(Value::Null, _));
                         self.lose_value(child, path, source, winner, removed);
@@ -162,36 +170,50 @@ impl Merge<'_> {
         }
     }
 
-    /// Puts `unit` at `path`, whose first `depth` steps lead to `tree`, unless something is there or in the way.
-    fn fill(&mut self, tree: &mut Tree, path: &[Segment], depth: usize, unit: &Value, source: Source) {
+    /// The first `depth` steps of `path` lead to `tree`.
+    fn fill(&mut self, tree: &mut Tree, path: &[Segment], depth: usize, unit: Tree) {
         if depth < path.len()
             && let Some(fields) = tree.split()
             && let Segment::Key(key) = &path[depth]
         {
             match fields.binary_search_by(|(name, _)| name.cmp(key)) {
-                Ok(at) => self.fill(&mut fields[at].1, path, depth + 1, unit, source),
-                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit, source))),
+                Ok(at) => self.fill(&mut fields[at].1, path, depth + 1, unit),
+                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit))),
             }
+        } else if let Tree::Piece(value, source) = &unit
+            && let Some((items, key)) = self.keyed(tree, value, path)
+        {
+            self.each_item(items, value, key, *source, &mut path.to_vec(), Self::lose_item);
         } else if let Some(winner) = tree.first_source() {
-            self.lose(path, source, winner, matches!(tree, Tree::Piece(Value::Null, _)));
+            let removed = matches!(tree, Tree::Piece(Value::Null, _));
+            self.lose_tree(&unit, &mut path.to_vec(), winner, removed);
         } else {
-            *tree = Tree::Piece(unit.clone(), source);
+            *tree = unit;
         }
     }
 
-    /// Puts `unit` at `path`, whose first `depth` steps lead to `tree`, whatever was there or in the way.
-    fn replace(&mut self, tree: &mut Tree, path: &[Segment], depth: usize, unit: &Value, source: Source) {
+    /// The first `depth` steps of `path` lead to `tree`.
+    fn replace(&mut self, tree: &mut Tree, path: &[Segment], depth: usize, unit: Tree) {
         if depth < path.len()
             && let Some(fields) = tree.split()
             && let Segment::Key(key) = &path[depth]
         {
             match fields.binary_search_by(|(name, _)| name.cmp(key)) {
-                Ok(at) => self.replace(&mut fields[at].1, path, depth + 1, unit, source),
-                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit, source))),
+                Ok(at) => self.replace(&mut fields[at].1, path, depth + 1, unit),
+                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit))),
             }
         } else {
-            self.lose_tree(tree, &mut path[..depth].to_vec(), source, unit.is_null());
-            *tree = nested(&path[depth..], unit, source);
+            if let Some(winner) = unit.first_source() {
+                let removed = matches!(unit, Tree::Piece(Value::Null, _));
+                self.lose_tree(tree, &mut path[..depth].to_vec(), winner, removed);
+            }
+            *tree = nested(&path[depth..], unit);
+        }
+    }
+
+    fn lose_item(&mut self, held: &mut Tree, item: &Value, source: Source, path: &mut Vec<Segment>) {
+        if let Some(winner) = held.first_source() {
+            self.lose_value(item, path, source, winner, false);
         }
     }
 
@@ -248,9 +270,23 @@ impl Merge<'_> {
 }
 
 /// A tree with nothing but `unit` at `path`.
-fn nested(path: &[Segment], unit: &Value, source: Source) -> Tree {
+fn nested(path: &[Segment], unit: Tree) -> Tree {
     match path {
-        [Segment::Key(key), rest @ ..] => Tree::Split(vec![(key.clone(), nested(rest, unit, source))]),
-        _ => Tree::Piece(unit.clone(), source),
+        [Segment::Key(key), rest @ ..] => Tree::Split(vec![(key.clone(), nested(rest, unit))]),
+        _ => unit,
+    }
+}
+
+/// Puts the items of two lists behind each other. What is no list is a list of one.
+pub fn join(held: &mut Tree, new: Tree, new_first: bool) {
+    let (held_items, new_items) = (into_items(std::mem::take(held)), into_items(new));
+    let (before, after) = if new_first { (new_items, held_items) } else { (held_items, new_items) };
+    *held = Tree::Items(before.into_iter().chain(after).collect());
+}
+
+fn into_items(mut tree: Tree) -> Vec<Tree> {
+    match tree.split_list() {
+        Some(items) => std::mem::take(items),
+        None => vec![tree],
     }
 }

@@ -10,6 +10,7 @@ mod units;
 use smol_str::SmolStr;
 
 use crate::attachment::Attachment;
+use crate::chain::Terms;
 use crate::kinds::{DictatedBy, Inherit, Pattern, PolicyKind, SameLevel, Strategy};
 use crate::policy::{Block, Policy, Which};
 use crate::topology::{Level, Owner};
@@ -51,22 +52,24 @@ struct Step<'a> {
     which: Which,
     /// The lowest layer is 0.
     layer: usize,
-    /// It is of another kind, and not part of the chain.
+    /// It is no part of the chain, but has taken something from one that is.
     foreign: bool,
 }
 
-/// Folds the layers of a chain, lowest first, over what the object itself says, if it says anything.
+/// Folds the layers of a chain, lowest first, on the terms that hold for it and over what the object itself says, if it says anything.
 pub fn fold(
     kind: &PolicyKind,
     units: &Units,
     policies: &[Policy],
     layers: &[Layer<'_>],
+    terms: Terms,
     own: Option<&Value>,
 ) -> Effective {
     let mut fold = Fold {
         kind,
         policies,
-        merge: Merge { units, keys: &kind.keys, lost: Vec::new() },
+        terms,
+        merge: Merge { units, keys: &kind.keys, joined: &[], lost: Vec::new() },
         tree: Tree::default(),
         steps: Vec::new(),
         removed: Vec::new(),
@@ -88,16 +91,19 @@ pub fn fold(
     }
     match &kind.dictated_by {
         DictatedBy::Annotation(_) => fold.inherited(layers),
+        _ if !kind.deep_at_one_level.is_empty() => fold.inherited(layers),
         _ if kind.winner_takes_all() => fold.nearest(layers),
         _ => fold.each_layer(layers),
     }
     fold.give_way(layers);
+    fold.give_way_to_rule();
     fold.finish()
 }
 
 struct Fold<'a> {
     kind: &'a PolicyKind,
     policies: &'a [Policy],
+    terms: Terms,
     merge: Merge<'a>,
     tree: Tree,
     steps: Vec<Step<'a>>,
@@ -225,19 +231,34 @@ impl<'a> Fold<'a> {
             for (other, fields) in layer.yields {
                 let winner = self.step(i, other, Which::Bare);
                 self.steps[winner.0 as usize].foreign = true;
-                for field in fields {
-                    let path = field.keys();
-                    if let Some(held) = self.tree.get_mut(&path) {
-                        self.merge.lose_tree(held, &mut path.clone(), winner, false);
-                        *held = Tree::Piece(Value::Null, result::OWN);
-                    }
-                }
+                self.take_out(fields, winner);
+            }
+        }
+    }
+
+    /// Takes out the fields in which the rule of the route counts instead.
+    fn give_way_to_rule(&mut self) {
+        for (i, yielding) in self.kind.yields_to_rule.iter().enumerate() {
+            if self.terms.rule_sets(i) {
+                self.take_out(&yielding.fields, result::OWN);
+            }
+        }
+    }
+
+    fn take_out(&mut self, fields: &[Pattern], winner: Source) {
+        for field in fields {
+            let path = field.keys();
+            if let Some(held) = self.tree.get_mut(&path) {
+                self.merge.lose_tree(held, &mut path.clone(), winner, false);
+                *held = Tree::Piece(Value::Null, winner);
             }
         }
     }
 
     fn conflict(&mut self, at: usize, loser: &'a Attachment, winner: &'a Attachment) {
         let winner = self.step(at, winner, Which::Bare);
+        // It may have won on another node.
+        self.steps[winner.0 as usize].foreign = true;
         for block in &self.policy(loser).blocks {
             let loser = self.step(at, loser, block.which);
             self.conflicted.push((loser, winner, &block.spec));

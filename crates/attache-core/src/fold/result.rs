@@ -189,10 +189,13 @@ impl<'a> Fold<'a> {
         }
         for &(loser, winner, spec) in &self.conflicted {
             let (loser, winner) = (&self.steps[loser.0 as usize], &self.steps[winner.0 as usize]);
+            let by = Some(winner.attachment.policy);
             units.each(spec, &mut Vec::new(), &mut |path, _| {
-                let by = Some(winner.attachment.policy);
                 effective.superseded.push(loser.superseded(path, by, Loss::Conflicted));
             });
+            let outcome = outcome(&mut effective.outcomes, loser.attachment.policy);
+            outcome.lost = true;
+            outcome.by.extend(by);
         }
         for (_, outcome) in &mut effective.outcomes {
             outcome.by.sort();

@@ -153,6 +153,16 @@ impl Tree {
         }
     }
 
+    /// Every piece and every list whose items have sources of their own, with its path.
+    pub fn each_unit<'t>(&'t self, path: &mut Vec<Segment>, found: &mut impl FnMut(&[Segment], &'t Tree)) {
+        let Tree::Split(fields) = self else { return found(path, self) };
+        for (key, child) in fields {
+            path.push(Segment::Key(key.clone()));
+            child.each_unit(path, found);
+            path.pop();
+        }
+    }
+
     /// The plain value, without what was removed.
     pub fn value(&self) -> Value {
         match self {

@@ -12,7 +12,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [(&str, &str); 5] = files!["envoy-gateway", "gateway-api", "gloo", "kgateway", "kuadrant"];
+const FILES: [(&str, &str); 6] = files!["envoy-gateway", "gateway-api", "gloo", "kgateway", "kuadrant", "nginx"];
 
 /// All built-in kinds, and what is wrong with them, which is nothing: a test says so.
 pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {

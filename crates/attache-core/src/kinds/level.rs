@@ -66,6 +66,14 @@ impl LevelName {
         }
     }
 
+    /// Whether objects of this group and kind are named, by their kind or by the level of the same name.
+    pub fn names(&self, group: &str, kind: &str) -> bool {
+        match self {
+            LevelName::Level(_) => self.to_string() == kind,
+            LevelName::Kind(name) => name.is(group, kind),
+        }
+    }
+
     /// Whether a node at `level`, of an object of this group and kind, is meant.
     pub fn takes(&self, level: Level, group: &str, kind: &str) -> bool {
         match self {

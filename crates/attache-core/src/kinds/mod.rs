@@ -32,11 +32,15 @@ pub struct PolicyKind {
     pub one_level: Vec<LevelName>,
     /// Whether a section of an object can be targeted.
     pub sections: bool,
+    /// What can be targeted only without anything of another kind beside it.
+    pub unmixed: Vec<LevelName>,
     pub cluster_scoped: bool,
     /// Whether a namespaced policy may target a cluster-scoped object.
     pub cluster_targets: bool,
     pub same_level: SameLevel,
     pub conflicts: Conflicts,
+    /// Whether a policy that is rejected on one of its targets is rejected on all of them.
+    pub rejected_everywhere: bool,
     pub priority: Option<Priority>,
     /// The first is assumed when a block names none.
     pub strategies: Vec<Strategy>,
@@ -44,13 +48,21 @@ pub struct PolicyKind {
     pub whole: Vec<Pattern>,
     /// Lists whose items are matched by a field.
     pub keys: Vec<(Pattern, SmolStr)>,
-    /// Lists that `deep` puts one behind the other.
+    /// Lists that `deep` and `strategic` put one behind the other.
     pub concatenated: Vec<(Pattern, Concatenate)>,
+    /// Fields that policies at one level merge as `deep` does, whoever comes first.
+    pub deep_at_one_level: Vec<Pattern>,
     /// Fields that win over everything beside them, wherever they are set.
     pub decisive: Vec<Pattern>,
     pub dictated_by: DictatedBy,
     /// Fields that do not count where a policy of another kind is attached to the same target.
     pub yields: Vec<Yield>,
+    /// Fields that do not count where the rule of a route sets something itself.
+    pub yields_to_rule: Vec<YieldToRule>,
+    /// How policies meet on routes of some kinds, where that is not how they meet elsewhere.
+    pub strategy_on: Vec<(KindName, Strategy)>,
+    /// Whether a listener's policy is invalid where a plain HTTP listener beside its target has the same port.
+    pub own_port: bool,
     pub merges_into: Vec<MergesInto>,
     pub cross_namespace: CrossNamespace,
     /// The namespace whose policies may select targets everywhere.
@@ -151,6 +163,13 @@ pub struct Inherit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Yield {
     pub to: KindName,
+    pub fields: Vec<Pattern>,
+}
+
+/// What a rule sets itself, and the fields of policies that do not count then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct YieldToRule {
+    pub path: Pattern,
     pub fields: Vec<Pattern>,
 }
 

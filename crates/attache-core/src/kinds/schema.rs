@@ -5,7 +5,7 @@ use smol_str::{SmolStr, ToSmolStr};
 use super::level::DEFAULT_HIERARCHY;
 use super::{
     Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Inherit, KindName, LevelName, MergesInto,
-    NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Strategy, Yield,
+    NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Strategy, Yield, YieldToRule,
 };
 use crate::object::Object;
 use crate::problem::Problem;
@@ -35,6 +35,7 @@ pub const STRATEGIES: [(&str, Strategy); 9] = [
 ];
 const CROSS_NAMESPACE: [(&str, CrossNamespace); 3] =
     [("Never", CrossNamespace::Never), ("Granted", CrossNamespace::Granted), ("Consumer", CrossNamespace::Consumer)];
+const REJECTED_FROM: [(&str, bool); 2] = [("Target", false), ("EveryTarget", true)];
 const ORDERS: [(&str, bool); 2] = [("Descending", true), ("Ascending", false)];
 const PREFER: [(&str, bool); 2] = [("higher", true), ("lower", false)];
 const CONCATENATE: [(&str, Concatenate); 2] =
@@ -99,6 +100,7 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
         levels("hierarchy").unwrap_or_else(|| DEFAULT_HIERARCHY.iter().map(|level| LevelName::Level(*level)).collect());
     let targets = levels("targets").unwrap_or_else(|| hierarchy.clone());
     let one_level = levels("oneLevel").unwrap_or_default();
+    let unmixed = levels("unmixed").unwrap_or_default();
     let effective_target = match reader.text("effectiveTarget") {
         Some(name) => {
             let level = LevelName::parse(&name);
@@ -130,6 +132,7 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
         effective_target,
         one_level,
         sections: reader.flag("sections").unwrap_or(true),
+        unmixed,
         cluster_scoped: reader.choice("scope", &[("Namespaced", false), ("Cluster", true)]).unwrap_or(false),
         cluster_targets: reader.flag("clusterTargets").unwrap_or(false),
         same_level: same_level.unwrap_or(match class {
@@ -137,15 +140,20 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
             Class::Inherited => SameLevel::OldestIsHigher,
         }),
         conflicts: conflicts(reader),
+        rejected_everywhere: reader.choice("rejectedFrom", &REJECTED_FROM).unwrap_or(false),
         priority: reader.object("priority", priority).flatten(),
         strategies: strategies.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![default_strategy]),
         rules: patterns(reader, "rules"),
         whole: patterns(reader, "whole"),
         keys: reader.pairs("keys").iter().map(|(path, key)| (Pattern::parse(path), key.clone())).collect(),
         concatenated: concatenated(reader),
+        deep_at_one_level: patterns(reader, "deepAtOneLevel"),
         decisive: patterns(reader, "decisive"),
         dictated_by: reader.object("dictatedBy", dictated_by).unwrap_or(DictatedBy::Higher),
         yields: reader.objects("yieldsTo", yields),
+        yields_to_rule: reader.objects("yieldsToRule", yields_to_rule),
+        strategy_on: strategy_on(reader),
+        own_port: reader.flag("ownPort").unwrap_or(false),
         merges_into: reader.objects("mergesInto", merges_into),
         cross_namespace: reader.choice("crossNamespace", &CROSS_NAMESPACE).unwrap_or(CrossNamespace::Never),
         global_namespace: reader.text("globalNamespace"),
@@ -252,6 +260,20 @@ fn yields(reader: &mut Reader<'_, '_>) -> Option<Yield> {
     let to = reader.required("kind");
     let fields = patterns(reader, "fields");
     Some(Yield { to: KindName::parse(&to?), fields })
+}
+
+fn yields_to_rule(reader: &mut Reader<'_, '_>) -> Option<YieldToRule> {
+    let path = reader.required("path");
+    let fields = patterns(reader, "fields");
+    Some(YieldToRule { path: Pattern::parse(&path?), fields })
+}
+
+fn strategy_on(reader: &mut Reader<'_, '_>) -> Vec<(KindName, Strategy)> {
+    let pairs = reader.pairs("strategyOn");
+    let read = |(kind, name): &(SmolStr, SmolStr)| {
+        Some((KindName::parse(kind), reader.word("strategyOn", name, &STRATEGIES)?))
+    };
+    pairs.iter().filter_map(read).collect()
 }
 
 fn merges_into(reader: &mut Reader<'_, '_>) -> Option<MergesInto> {

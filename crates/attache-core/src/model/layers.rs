@@ -11,7 +11,7 @@ use crate::value::Value;
 
 impl Model {
     pub(super) fn fold(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> Effective {
-        fold(&self.kind, &self.units, world.policies, &self.layers(world, chain), own)
+        fold(&self.kind, &self.units, world.policies, &self.layers(world, chain), self.chains.terms(chain), own)
     }
 
     /// The policies of a chain, lowest first.
@@ -19,7 +19,7 @@ impl Model {
         let from = self.chains.from(chain);
         let nodes = self.chains.links(chain).filter_map(|link| match link {
             Link::Node(node) => Some(node),
-            Link::From(_) => None,
+            Link::From(_) | Link::On(_) => None,
         });
         nodes.map(|node| self.layer(world, node, from)).collect()
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Link, SetId, is_effective_target};
+use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Link, SetId, Terms, is_effective_target};
 use crate::fold::{Effective, Units};
 use crate::kinds::{KindId, PolicyKind};
 use crate::object::Objects;
@@ -33,6 +33,7 @@ pub struct Model {
     pub kind: PolicyKind,
     units: Units,
     hierarchy: Arc<Hierarchy>,
+    terms_matter: bool,
     stacks: Stacks,
     chains: Chains,
     sets: ChainSets,
@@ -48,6 +49,7 @@ impl Model {
             kind: kind.clone(),
             units: Units::of(kind),
             hierarchy,
+            terms_matter: Terms::matter(kind),
             stacks,
             chains: Chains::default(),
             sets: ChainSets::default(),

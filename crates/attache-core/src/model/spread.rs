@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Model, World};
-use crate::chain::{Arrival, ChainId, Chains, Link, SetId};
+use crate::chain::{Arrival, ChainId, Chains, Link, SetId, Terms};
 use crate::kinds::Class;
 use crate::topology::{Level, NodeId};
 
@@ -94,7 +94,14 @@ impl Model {
     fn adds(&self, world: World<'_>, node: NodeId) -> bool {
         !self.stacks.is_empty()
             && (self.stacks.contains_key(&stack_node(world, node))
-                || self.above(world, node).any(|above| self.stacks.contains_key(&above)))
+                || self.above(world, node).any(|above| self.stacks.contains_key(&above))
+                || self.terms(world, node).is_some())
+    }
+
+    /// The terms that a node sets, if it sets any.
+    fn terms(&self, world: World<'_>, node: NodeId) -> Option<Terms> {
+        let terms = self.terms_matter.then(|| Terms::of(&self.kind, world.objects, world.topology, node));
+        terms.filter(|terms| *terms != Terms::default())
     }
 
     /// What stands right above a node on every path, without being one of its parents: its Namespace, its Service.
@@ -127,6 +134,11 @@ impl Model {
         for above in self.above(world, node).chain([stack_node(world, node)]) {
             if self.concerns(world, above, node) {
                 self.pass(chains, above, &mut going);
+            }
+        }
+        if let Some(terms) = self.terms(world, node) {
+            for chain in going.iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
+                *chain = chains.link(*chain, Link::On(terms));
             }
         }
         out.extend(going);
@@ -165,6 +177,7 @@ impl Model {
         chains.links(chain).any(|link| match link {
             Link::Node(met) => self.stacks.get(&met).is_some_and(|stack| stack.consumers.contains(&namespace)),
             Link::From(_) => true,
+            Link::On(_) => false,
         })
     }
 }

@@ -21,6 +21,15 @@ pub enum Wanted {
     Selected(TargetSelector),
 }
 
+impl Wanted {
+    /// The group and the kind of what is wanted.
+    pub fn kind(&self) -> (&str, &str) {
+        match self {
+            Wanted::Object { group, kind, .. } | Wanted::Selected(TargetSelector { group, kind, .. }) => (group, kind),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct TargetSelector {
     pub group: SmolStr,

@@ -1,0 +1,30 @@
+//! Plain HTTP listeners that share a port share what is set for the connection: a policy cannot be for one of them alone.
+
+use crate::object::Objects;
+use crate::topology::{Level, NodeId, Topology};
+use crate::value::Value;
+
+/// The plain HTTP listeners beside a target that have the port of one of its own, as `gateway/listener`.
+pub fn sharing(objects: &Objects, topology: &Topology, target: NodeId) -> Vec<String> {
+    let (own, owner) = match topology.node(target).level {
+        Level::Listener => (vec![target], topology.whole(target)),
+        Level::ListenerSet => (topology.sections(target).collect(), target),
+        _ => return Vec::new(),
+    };
+    let gateway = match topology.node(owner).level {
+        Level::ListenerSet => topology.parents(owner).first().copied(),
+        _ => Some(owner),
+    };
+    let Some(gateway) = gateway else { return Vec::new() };
+    let ports: Vec<i64> = own.iter().filter_map(|listener| http_port(objects, topology, *listener)).collect();
+    let sets = topology.children(gateway).iter().filter(|node| topology.node(**node).level == Level::ListenerSet);
+    let all = topology.sections(gateway).chain(sets.flat_map(|set| topology.sections(*set)));
+    let beside = all.filter(|listener| !own.contains(listener));
+    let sharing = beside.filter(|it| http_port(objects, topology, *it).is_some_and(|port| ports.contains(&port)));
+    sharing.map(|listener| topology.name(objects, listener)).collect()
+}
+
+fn http_port(objects: &Objects, topology: &Topology, listener: NodeId) -> Option<i64> {
+    let spec = topology.section_value(objects, listener).filter(|_| topology.served(listener))?;
+    spec.get("port").and_then(Value::as_int).filter(|_| spec.get_str("protocol") == Some("HTTP"))
+}
