@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::{Checking, Comparison, Trouble, text};
 use crate::chain::Hierarchy;
 use crate::fold::{Effective, Origin};
-use crate::kinds::KindName;
+use crate::kinds::{KindName, PolicyKind};
 use crate::model::{Model, Scope};
 use crate::order::Stacks;
 use crate::policytest::{self as expected, PolicyName};
@@ -33,11 +33,14 @@ pub fn check(checking: &Checking<'_>, line: &expected::Effective) -> Result<(), 
 /// The model of a kind, also of one of which there are no policies.
 fn model<'e>(checking: &Checking<'e>, name: &str) -> Result<ModelOf<'e>, Trouble> {
     let (engine, wanted) = (checking.engine, KindName::parse(name));
-    let found = engine.kinds().iter().find(|(_, kind)| wanted.is(&kind.group, &kind.kind));
-    let Some((id, kind)) = found else { return Err(checking.unknown_policy_kind("policyKind", &wanted)) };
-    if let Some(model) = engine.model(id) {
+    let is_wanted = |kind: &PolicyKind| wanted.is(&kind.group, &kind.kind);
+    // Several groups can have kinds of one name: one of which there are policies is meant first.
+    if let Some(model) = engine.models().iter().find(|model| is_wanted(&model.kind)) {
         return Ok(ModelOf::Known(model));
     }
+    let Some((id, kind)) = engine.kinds().iter().find(|(_, kind)| is_wanted(kind)) else {
+        return Err(checking.unknown_policy_kind("policyKind", &wanted));
+    };
     let hierarchy = Hierarchy::new(engine.objects(), engine.topology(), &kind.hierarchy);
     Ok(ModelOf::Empty(Box::new(Model::new(engine.world(), id, kind, Arc::new(hierarchy), Stacks::new()))))
 }
