@@ -7,6 +7,7 @@ use attache_core::model::{Model, Scope};
 use attache_core::topology::{Level, NodeId};
 
 use crate::cli::Global;
+use crate::documents::effective::says_something;
 use crate::failure::Failure;
 use crate::input::Input;
 
@@ -87,7 +88,8 @@ impl Focus {
             });
         }
         groups.remove(&ChainId::EMPTY);
-        groups.into_values().collect()
+        let says_something = |group: &Group| says_something(model.effective(input.engine.world(), group.chain));
+        groups.into_values().filter(says_something).collect()
     }
 
     /// The effective targets at `nodes` or below. Where there are none, the nodes themselves.

@@ -4,19 +4,20 @@ use std::io::{self, Write};
 use attache_core::model::Model;
 use attache_core::policy::PolicyId;
 use clap::Args;
+use serde::Serialize;
 
 use super::{Format, Verdict};
 use crate::cli::{Global, program};
-use crate::documents::List;
 use crate::documents::effective::{EffectivePolicy, effective_policy, says_something};
+use crate::documents::{List, Stream};
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::render::Screen;
 use crate::render::effective::EffectiveView;
 use crate::render::style::{DIM, paint};
+use crate::render::{Screen, cut};
 use crate::scopes::Focus;
 
-/// How many names, or lost values, are shown before the rest is only counted.
+/// How many answers, names or lost values are shown before the rest is only counted.
 const MOST: usize = 6;
 
 /// Show the effective policies: what is in force, and who set each value
@@ -62,11 +63,23 @@ impl Effective {
                 let view = EffectiveView { input: &input, most: if self.output.is_none() { MOST } else { usize::MAX } };
                 let mut shown = false;
                 for model in &models {
-                    for group in focus.groups(&input, model) {
+                    let groups = focus.groups(&input, model);
+                    let count = cut(groups.len(), view.most);
+                    for group in &groups[..count] {
                         if shown {
                             writeln!(screen)?;
                         }
-                        shown |= view.group(model, &group, screen)?;
+                        view.group(model, group, screen)?;
+                        shown = true;
+                    }
+                    if count < groups.len() {
+                        let kind = model.kind.kind.to_lowercase();
+                        let see = format!("{} effective --kind {kind} -o wide", program());
+                        writeln!(
+                            screen,
+                            "\n{}",
+                            paint(DIM, format!("and {} more answers: {see}", groups.len() - count))
+                        )?;
                     }
                 }
                 if !shown {
@@ -92,15 +105,16 @@ impl Effective {
     }
 }
 
-fn document(input: &Input, focus: &Focus, models: &[&Model]) -> List<EffectivePolicy> {
-    let mut items = Vec::new();
-    for model in models {
-        focus.scopes(input, model, &mut |scope| {
-            if says_something(model.effective(input.engine.world(), scope.chain)) {
-                items.push(effective_policy(input, model, &scope));
-            }
-        });
-    }
+fn document(input: &Input, focus: &Focus, models: &[&Model]) -> impl Serialize {
+    let items = Stream::new(move |item: &mut dyn FnMut(EffectivePolicy)| {
+        for model in models {
+            focus.scopes(input, model, &mut |scope| {
+                if says_something(model.effective(input.engine.world(), scope.chain)) {
+                    item(effective_policy(input, model, &scope));
+                }
+            });
+        }
+    });
     List::new("EffectivePolicyList", items)
 }
 

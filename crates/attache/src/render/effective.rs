@@ -17,7 +17,6 @@ use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, POLICY, WARNING, pai
 use super::table::{Cell, Table};
 use super::{Screen, cut};
 use crate::cli::program;
-use crate::documents::effective::says_something;
 use crate::input::Input;
 use crate::scopes::{Group, from};
 
@@ -29,12 +28,8 @@ pub struct EffectiveView<'i> {
 }
 
 impl EffectiveView<'_> {
-    /// Whether there was something to show.
-    pub fn group(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<bool> {
+    pub fn group(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
         let answer = model.effective(self.input.engine.world(), group.chain);
-        if !says_something(answer) {
-            return Ok(false);
-        }
         self.heading(model, group, screen)?;
         let merged = self.merged(model, group);
         if merged.is_empty() {
@@ -50,7 +45,7 @@ impl EffectiveView<'_> {
             )?;
             self.answer(&merged.effective, Some(&merged.value), true, screen)?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Where the kind merges into the objects at the ends of the scopes: the objects as they will behave.

@@ -43,7 +43,7 @@ pub fn get(
             && namespace.is_none_or(|wanted| engine.policy_id(status.policy).namespace == wanted)
     };
     let statuses: Vec<PolicyStatus> = engine.policy_statuses().into_iter().filter(is_wanted).collect();
-    let items = || List::new("PolicyList", statuses.iter().map(|status| item(input, status)).collect());
+    let items = || List::new("PolicyList", statuses.iter().map(|status| item(input, status)).collect::<Vec<_>>());
     match format {
         Some(Format::Json) => screen.json(&items()),
         Some(Format::Yaml) => screen.yaml(&items()),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::cli::program;
 use crate::commands::Format;
-use crate::documents::List;
+use crate::documents::{List, Stream};
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
@@ -33,37 +33,53 @@ pub fn get(
     screen: &mut Screen,
 ) -> io::Result<()> {
     let focus = Focus::Everything { namespace: namespace.map(str::to_owned) };
-    let mut items = Vec::new();
-    for model in models {
-        focus.scopes(input, model, &mut |scope| items.push(item(input, model, &scope)));
-    }
+    let each = |found: &mut dyn FnMut(Item)| {
+        for model in models {
+            focus.scopes(input, model, &mut |scope| found(item(input, model, &scope)));
+        }
+    };
+    let list = || List::new("ScopeList", Stream::new(each));
     match format {
-        Some(Format::Json) => screen.json(&List::new("ScopeList", items)),
-        Some(Format::Yaml) => screen.yaml(&List::new("ScopeList", items)),
-        Some(Format::Name) => items.iter().try_for_each(|item| writeln!(screen, "{}", item.scope.join(" > "))),
-        None | Some(Format::Wide) if items.is_empty() => {
-            let why = match models.is_empty() {
-                true => "scopes belong to policy kinds, and there are no policies",
-                false => "no route leads to anything on which these policies take effect",
-            };
-            writeln!(screen, "there are no scopes: {why}")?;
-            writeln!(screen, "{}", paint(DIM, format!("see {} topology", program())))
+        Some(Format::Json) => screen.json(&list()),
+        Some(Format::Yaml) => screen.yaml(&list()),
+        Some(Format::Name) => {
+            let mut result = Ok(());
+            each(&mut |item| {
+                if result.is_ok() {
+                    result = writeln!(screen, "{}", item.scope.join(" > "));
+                }
+            });
+            result
         }
         None | Some(Format::Wide) => {
-            let mut table = Table::new(&["KIND", "POLICIES", "SCOPE"]);
-            for item in items {
-                let from = item.from.map(|from| format!(" for requests from {from}")).unwrap_or_default();
-                let path = if format.is_none() { item.short } else { item.scope.join(" > ") };
-                let policies = if item.policies.is_empty() { "-".to_owned() } else { item.policies.join(", ") };
-                table.row([
-                    item.policy_kind.into(),
-                    paint(POLICY, policies).into(),
-                    paint(OBJECT, format!("{path}{from}")).into(),
-                ]);
-            }
-            table.write(screen)
+            let mut items = Vec::new();
+            each(&mut |item| items.push(item));
+            write_table(&items, models.is_empty(), format.is_some(), screen)
         }
     }
+}
+
+fn write_table(items: &[Item], no_policies: bool, wide: bool, screen: &mut Screen) -> io::Result<()> {
+    if items.is_empty() {
+        let why = match no_policies {
+            true => "scopes belong to policy kinds, and there are no policies",
+            false => "no route leads to anything on which these policies take effect",
+        };
+        writeln!(screen, "there are no scopes: {why}")?;
+        return writeln!(screen, "{}", paint(DIM, format!("see {} topology", program())));
+    }
+    let mut table = Table::new(&["KIND", "POLICIES", "SCOPE"]);
+    for item in items {
+        let from = item.from.as_ref().map(|from| format!(" for requests from {from}")).unwrap_or_default();
+        let path = if wide { item.scope.join(" > ") } else { item.short.clone() };
+        let policies = if item.policies.is_empty() { "-".to_owned() } else { item.policies.join(", ") };
+        table.row([
+            item.policy_kind.as_str().into(),
+            paint(POLICY, policies).into(),
+            paint(OBJECT, format!("{path}{from}")).into(),
+        ]);
+    }
+    table.write(screen)
 }
 
 fn item(input: &Input, model: &Model, scope: &Scope) -> Item {
