@@ -1,0 +1,191 @@
+//! What is different between two states of the same world.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::chain::ChainId;
+use crate::engine::Engine;
+use crate::fold::{Effective, Origin};
+use crate::model::Model;
+use crate::status::PolicyStatus;
+use crate::value::{Path, Segment, Value};
+
+/// Scopes that change in the same way.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// `ColorPolicy.example.io`.
+    pub policy_kind: String,
+    /// Each from its root to its effective target.
+    pub scopes: Vec<ScopeName>,
+    /// What was in force; `None` where there was no such scope, or nothing in it.
+    pub before: Option<Arc<Effective>>,
+    pub after: Option<Arc<Effective>>,
+    /// What each leaf was and is, in the order of paths.
+    pub leaves: Vec<LeafChange>,
+}
+
+/// A scope in names, which mean the same in both states.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeName {
+    pub nodes: Vec<String>,
+    pub from: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LeafChange {
+    pub path: Path,
+    pub before: Option<Leaf>,
+    pub after: Option<Leaf>,
+}
+
+/// A value and who set it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Leaf {
+    pub value: Value,
+    pub policy: Option<String>,
+}
+
+/// A policy whose status is another, or that is only in one of the states.
+#[derive(Clone, Debug)]
+pub struct StatusChange {
+    pub policy: String,
+    pub before: Option<PolicyStatus>,
+    pub after: Option<PolicyStatus>,
+}
+
+/// Every scope in which something else is in force, grouped by what changes.
+pub fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> {
+    let mut kinds: BTreeMap<String, [Option<&Model>; 2]> = BTreeMap::new();
+    for (side, engine) in [before, after].into_iter().enumerate() {
+        for model in engine.models() {
+            kinds.entry(model.kind.full_name()).or_default()[side] = Some(model);
+        }
+    }
+    kinds.into_iter().flat_map(|(kind, models)| changes_of_kind(&kind, [before, after], models)).collect()
+}
+
+fn changes_of_kind(kind: &str, engines: [&Engine; 2], models: [Option<&Model>; 2]) -> Vec<Change> {
+    let mut scopes: BTreeMap<ScopeName, [Option<ChainId>; 2]> = BTreeMap::new();
+    for side in 0..2 {
+        if let Some(model) = models[side] {
+            each_scope(engines[side], model, |name, chain| scopes.entry(name).or_default()[side] = Some(chain));
+        }
+    }
+    let mut groups: Vec<Change> = Vec::new();
+    let mut by_chains: HashMap<[Option<ChainId>; 2], Option<usize>> = HashMap::new();
+    // Different chains may change in the same way.
+    let mut by_change: HashMap<(Vec<LeafChange>, [Vec<String>; 2]), usize> = HashMap::new();
+    for (name, chains) in scopes {
+        let group = *by_chains.entry(chains).or_insert_with(|| {
+            let side = |side: usize| {
+                let (model, chain) = (models[side]?, chains[side]?);
+                (chain != ChainId::EMPTY).then(|| Arc::clone(model.effective(engines[side].world(), chain)))
+            };
+            let change = change(kind, engines, side(0), side(1))?;
+            let key = (change.leaves.clone(), applied(engines, &change));
+            Some(*by_change.entry(key).or_insert_with(|| {
+                groups.push(change);
+                groups.len() - 1
+            }))
+        });
+        if let Some(group) = group {
+            groups[group].scopes.push(name);
+        }
+    }
+    groups
+}
+
+fn each_scope(engine: &Engine, model: &Model, mut found: impl FnMut(ScopeName, ChainId)) {
+    let world = engine.world();
+    let name = |node| engine.topology().name(engine.objects(), node);
+    for target in model.effective_targets(world) {
+        model.scopes(world, target, &mut |scope| {
+            let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
+            found(ScopeName { nodes, from: scope.from.map(name) }, scope.chain);
+        });
+    }
+}
+
+fn change(
+    kind: &str,
+    engines: [&Engine; 2],
+    before: Option<Arc<Effective>>,
+    after: Option<Arc<Effective>>,
+) -> Option<Change> {
+    let leaves_of = |engine: &Engine, effective: &Option<Arc<Effective>>| {
+        effective.as_ref().map(|effective| leaves(engine, effective)).unwrap_or_default()
+    };
+    let mut all: BTreeMap<Path, [Option<Leaf>; 2]> = BTreeMap::new();
+    for (side, effective) in [&before, &after].into_iter().enumerate() {
+        for (path, leaf) in leaves_of(engines[side], effective) {
+            all.entry(path).or_default()[side] = Some(leaf);
+        }
+    }
+    let leaves: Vec<LeafChange> = all
+        .into_iter()
+        .filter(|(_, [before, after])| before != after)
+        .map(|(path, [before, after])| LeafChange { path, before, after })
+        .collect();
+    let change = Change { policy_kind: kind.to_string(), scopes: Vec::new(), before, after, leaves };
+    let [was, is] = applied(engines, &change);
+    (!change.leaves.is_empty() || was != is).then_some(change)
+}
+
+/// Those of which all apply, in order, before and after.
+fn applied(engines: [&Engine; 2], change: &Change) -> [Vec<String>; 2] {
+    let names = |engine: &Engine, effective: &Option<Arc<Effective>>| {
+        let applied = effective.iter().flat_map(|effective| &effective.applied);
+        applied.map(|applied| engine.policy_id(applied.policy).to_string()).collect()
+    };
+    [names(engines[0], &change.before), names(engines[1], &change.after)]
+}
+
+/// The leaves of what is in force, each with who set it. Of kinds of which all apply, each policy has its own.
+fn leaves(engine: &Engine, effective: &Effective) -> Vec<(Path, Leaf)> {
+    let mut found = Vec::new();
+    if let Some(spec) = &effective.spec {
+        flatten(spec, &mut Vec::new(), &mut |path, value| {
+            let path = Path::new(path.to_vec());
+            let policy = origin(&effective.origins, &path).map(|it| engine.policy_id(it.policy).to_string());
+            found.push((path, Leaf { value: value.clone(), policy }));
+        });
+    }
+    for applied in &effective.applied {
+        let policy = engine.policy_id(applied.policy).to_string();
+        let path = Path::default().key(policy.as_str());
+        found.push((path, Leaf { value: applied.spec.clone(), policy: Some(policy) }));
+    }
+    found
+}
+
+/// Whoever set the value at `path`, or what it is part of.
+fn origin<'e>(origins: &'e [Origin], path: &Path) -> Option<&'e Origin> {
+    origins.iter().find(|origin| path.starts_with(&origin.path))
+}
+
+fn flatten<'v>(value: &'v Value, path: &mut Vec<Segment>, found: &mut impl FnMut(&[Segment], &'v Value)) {
+    if value.entries().is_empty() {
+        found(path, value);
+    }
+    for (key, child) in value.entries() {
+        path.push(Segment::Key(key.clone()));
+        flatten(child, path, found);
+        path.pop();
+    }
+}
+
+/// Every policy whose status is another, in the order of names.
+pub fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChange> {
+    let mut policies: BTreeMap<String, [Option<PolicyStatus>; 2]> = BTreeMap::new();
+    for (side, engine) in [before, after].into_iter().enumerate() {
+        for status in engine.policy_statuses() {
+            let policy = engine.policy_id(status.policy).to_string();
+            policies.entry(policy).or_default()[side] = Some(status);
+        }
+    }
+    let word = |status: &Option<PolicyStatus>| status.as_ref().map(|it| (it.refused, it.enforcement));
+    let changed = policies.into_iter().filter(|(_, [before, after])| word(before) != word(after));
+    changed.map(|(policy, [before, after])| StatusChange { policy, before, after }).collect()
+}
