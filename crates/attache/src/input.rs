@@ -1,12 +1,13 @@
 //! What a command looks at: the objects it was given, and what the engine makes of them.
 
 use attache_core::engine::Engine;
-use attache_core::kinds::{Settings, built_in};
+use attache_core::kinds::{PolicyKind, Settings, built_in};
 use attache_core::model::Model;
 use attache_core::names::{KindName, nearest};
-use attache_core::object::Objects;
+use attache_core::object::{Object, ObjectRef, Objects};
 use attache_core::policy::PolicyId;
 use attache_core::problem::Problem;
+use attache_core::text::{self, Reading};
 use attache_core::topology::{Level, NodeId};
 
 use crate::cli::{Global, program};
@@ -29,20 +30,38 @@ impl Input {
             let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", program());
             return Err(Problem::error("there is nothing to look at").help(help).into());
         }
-        let (built_in, _) = built_in();
-        let cluster_scoped = |group: &str, kind: &str| {
-            built_in.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
-        };
-        let reading = source::load(&global.files, global.quiet, cluster_scoped);
+        let (kinds, _) = built_in();
+        let reading = source::load(&global.files, global.quiet, |group, kind| is_cluster_scoped(&kinds, group, kind));
+        let input = Input::resolve(reading, &kinds, global);
+        if input.engine.objects().is_empty() {
+            return Err(Problem::error("there are no objects in the input").into());
+        }
+        Ok(input)
+    }
+
+    /// The same input after a change: with these objects, new or in place of what has their name, and without those.
+    pub fn changed(&self, apply: Reading, delete: &[ObjectRef], global: &Global) -> Input {
+        let (kinds, _) = built_in();
+        let before = self.engine.objects();
+        let mut objects: Vec<Object> = before.iter().map(|(_, object)| object.clone()).collect();
+        objects.extend(apply.objects);
+        text::settle_scopes(&mut objects, |group, kind| is_cluster_scoped(&kinds, group, kind));
+        for object in &mut objects[before.len()..] {
+            // Who changes an object does not make it younger.
+            let existing = before.find(&object.id).and_then(|id| before.get(id).created);
+            object.created = object.created.or(existing);
+        }
+        objects.retain(|object| !delete.contains(&object.id));
+        Input::resolve(Reading { objects, problems: apply.problems }, &kinds, global)
+    }
+
+    fn resolve(reading: Reading, kinds: &[PolicyKind], global: &Global) -> Input {
         let settings = Settings { infer_unlabelled: global.infer_unlabelled };
-        let engine = Engine::new(Objects::new(reading.objects), &built_in, settings);
+        let engine = Engine::new(Objects::new(reading.objects), kinds, settings);
         let problems = reading.problems.iter().chain(engine.problems());
         render::problem::show_all(problems.clone().filter(|problem| problem.is_error() || !global.quiet));
         let broken = problems.clone().any(Problem::is_error);
-        if engine.objects().is_empty() {
-            return Err(Problem::error("there are no objects in the input").into());
-        }
-        Ok(Input { engine, verdict: if broken { Verdict::No } else { Verdict::Fine } })
+        Input { engine, verdict: if broken { Verdict::No } else { Verdict::Fine } }
     }
 
     /// The object that `words` name, and the words that follow.
@@ -109,4 +128,8 @@ impl Input {
         let id = self.engine.topology().id(self.engine.objects(), node);
         namespace.is_none_or(|wanted| id.namespace == wanted)
     }
+}
+
+pub fn is_cluster_scoped(kinds: &[PolicyKind], group: &str, kind: &str) -> bool {
+    kinds.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
 }

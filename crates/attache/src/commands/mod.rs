@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod effective;
 pub mod get;
+pub mod plan;
 pub mod status;
 pub mod test;
 pub mod topology;
@@ -34,6 +35,7 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
     match &cli.command {
         Command::Get(command) => command.run(&cli.global, screen),
         Command::Effective(command) => command.run(&cli.global, screen),
+        Command::Plan(command) => command.run(&cli.global, screen),
         Command::Status(command) => command.run(&cli.global, screen),
         Command::Topology(command) => command.run(&cli.global, screen),
         Command::Test(command) => command.run(&cli.global, screen),

@@ -1,6 +1,7 @@
 //! What `-o json` prints. Scripts hold on to these: they grow, they do not change.
 
 pub mod effective;
+pub mod plan;
 pub mod status;
 
 use std::marker::PhantomData;

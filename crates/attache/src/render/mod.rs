@@ -2,6 +2,7 @@
 
 pub mod effective;
 pub mod graph;
+pub mod plan;
 pub mod problem;
 pub mod spec;
 pub mod status;

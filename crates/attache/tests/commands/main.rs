@@ -6,6 +6,7 @@ mod effective;
 mod errors;
 mod get;
 mod help;
+mod plan;
 mod status;
 mod test;
 mod topology;

@@ -1,0 +1,92 @@
+use attache_core::change::{Change, Leaf, StatusChange};
+use attache_core::status::PolicyStatus;
+use attache_core::value::Value;
+use serde::Serialize;
+
+use super::API_VERSION;
+use crate::render::plan::Touched;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanDocument<'c> {
+    api_version: &'static str,
+    kind: &'static str,
+    touched: Touched,
+    changes: Vec<OfChange<'c>>,
+    policies: Vec<OfPolicy<'c>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OfChange<'c> {
+    policy_kind: &'c str,
+    scopes: Vec<OfScope<'c>>,
+    before: Option<&'c Value>,
+    after: Option<&'c Value>,
+    leaves: Vec<OfLeaf<'c>>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfScope<'c> {
+    scope: &'c [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'c str>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfLeaf<'c> {
+    path: String,
+    before: Option<Set<'c>>,
+    after: Option<Set<'c>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Set<'c> {
+    value: &'c Value,
+    policy: Option<&'c str>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfPolicy<'c> {
+    policy: &'c str,
+    before: Option<&'static str>,
+    after: Option<&'static str>,
+}
+
+pub fn plan_document<'c>(changes: &'c [Change], statuses: &'c [StatusChange]) -> PlanDocument<'c> {
+    let set = |leaf: &'c Leaf| Set { value: &leaf.value, policy: leaf.policy.as_deref() };
+    let of_change = |change: &'c Change| OfChange {
+        policy_kind: &change.policy_kind,
+        scopes: change.scopes.iter().map(|it| OfScope { scope: &it.nodes, from: it.from.as_deref() }).collect(),
+        before: change.before.as_ref().and_then(|effective| effective.spec.as_ref()),
+        after: change.after.as_ref().and_then(|effective| effective.spec.as_ref()),
+        leaves: change
+            .leaves
+            .iter()
+            .map(|leaf| OfLeaf {
+                path: leaf.path.to_string(),
+                before: leaf.before.as_ref().map(set),
+                after: leaf.after.as_ref().map(set),
+            })
+            .collect(),
+    };
+    PlanDocument {
+        api_version: API_VERSION,
+        kind: "Plan",
+        touched: Touched::by(changes),
+        changes: changes.iter().map(of_change).collect(),
+        policies: statuses
+            .iter()
+            .map(|change| OfPolicy {
+                policy: &change.policy,
+                before: change.before.as_ref().map(word),
+                after: change.after.as_ref().map(word),
+            })
+            .collect(),
+    }
+}
+
+/// Why a policy is not accepted, or how much of it is in force.
+pub fn word(status: &PolicyStatus) -> &'static str {
+    status.refused.map_or(status.enforcement.name(), |reason| reason.name())
+}

@@ -1,0 +1,196 @@
+//! What would change, for a person or for a pull request.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use attache_core::change::{Change, LeafChange, StatusChange};
+use attache_core::names::plural;
+use attache_core::topology::Level;
+use serde::Serialize;
+
+use super::spec::inline;
+use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
+use super::table::Table;
+use super::{Screen, cut};
+use crate::cli::program;
+use crate::documents::plan::word;
+
+/// How much feels a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Touched {
+    pub scopes: usize,
+    pub routes: usize,
+    pub backends: usize,
+    pub namespaces: usize,
+}
+
+impl Touched {
+    pub fn by(changes: &[Change]) -> Touched {
+        let (mut routes, mut backends, mut namespaces) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let scopes = changes.iter().flat_map(|change| &change.scopes);
+        for node in scopes.clone().flat_map(|scope| &scope.nodes).filter(|node| !node.contains('#')) {
+            let mut parts = node.split('/');
+            let (kind, namespace, name) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
+            match attache_core::kinds::LevelName::parse(kind).level() {
+                Level::Route => _ = routes.insert(node),
+                Level::Backend => _ = backends.insert(node),
+                _ => continue,
+            }
+            namespaces.extend(namespace.filter(|_| name.is_some()));
+        }
+        Touched { scopes: scopes.count(), routes: routes.len(), backends: backends.len(), namespaces: namespaces.len() }
+    }
+
+    fn sentence(self) -> String {
+        let counted = [(self.routes, "route"), (self.backends, "backend"), (self.namespaces, "namespace")];
+        let parts: Vec<String> =
+            counted.iter().filter(|(count, _)| *count > 0).map(|(n, what)| counted_as(*n, what)).collect();
+        let scopes = counted_as(self.scopes, "scope");
+        if parts.is_empty() { scopes } else { format!("{scopes}: {}", parts.join(", ")) }
+    }
+}
+
+fn counted_as(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
+}
+
+pub struct PlanView {
+    /// How many names and leaves are shown before the rest is only counted.
+    pub most: usize,
+}
+
+impl PlanView {
+    pub fn write(&self, changes: &[Change], statuses: &[StatusChange], screen: &mut Screen) -> io::Result<()> {
+        if changes.is_empty() {
+            writeln!(screen, "nothing that is in force changes")?;
+        } else {
+            writeln!(screen, "what is in force changes in {}", paint(WARNING, Touched::by(changes).sentence()))?;
+        }
+        for change in changes {
+            writeln!(screen)?;
+            self.change(change, screen)?;
+        }
+        if !statuses.is_empty() {
+            writeln!(screen)?;
+            let mut table = Table::new(&["POLICY", "BEFORE", "AFTER"]);
+            for status in statuses {
+                let (before, after) = words(status);
+                table.row([paint(POLICY, &status.policy).into(), before.into(), paint(WARNING, after).into()]);
+            }
+            table.write(screen)?;
+        }
+        Ok(())
+    }
+
+    fn change(&self, change: &Change, screen: &mut Screen) -> io::Result<()> {
+        let mut head = Table::plain(0);
+        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(change)).into()]);
+        head.write(screen)?;
+        let mut table = Table::plain(2);
+        let shown = cut(change.leaves.len(), self.most);
+        for leaf in &change.leaves[..shown] {
+            if let Some(before) = &leaf.before {
+                let text = format!("- {}: {}", leaf.path, inline(&before.value));
+                table.row([paint(BAD, text).into(), by(before.policy.as_deref()).into()]);
+            }
+            if let Some(after) = &leaf.after {
+                let text = format!("+ {}: {}", leaf.path, inline(&after.value));
+                table.row([paint(GOOD, text).into(), by(after.policy.as_deref()).into()]);
+            }
+        }
+        if change.leaves.is_empty() {
+            table.row([paint(DIM, "the same policies apply in another order").into()]);
+        }
+        if shown < change.leaves.len() {
+            let more = change.leaves.len() - shown;
+            table.row([paint(DIM, format!("and {more} more: {} plan … -o wide", program())).into()]);
+        }
+        table.write(screen)
+    }
+
+    /// Where it changes: the effective targets, each once.
+    fn places(&self, change: &Change) -> String {
+        let ends = ends(change);
+        let shown = cut(ends.len(), self.most);
+        let names = ends[..shown].join(", ");
+        let more = ends.len() - shown;
+        match ends.len() {
+            1 => format!("on {names}"),
+            _ if more == 0 => format!("on {}: {names}", what(&ends)),
+            _ => format!("on {}: {names} and {more} more: {} plan … -o wide", what(&ends), program()),
+        }
+    }
+}
+
+fn ends(change: &Change) -> Vec<String> {
+    let ends: BTreeSet<String> = change
+        .scopes
+        .iter()
+        .filter_map(|scope| {
+            let end = scope.nodes.last()?;
+            Some(match &scope.from {
+                Some(from) => format!("{end} (from {from})"),
+                None => end.clone(),
+            })
+        })
+        .collect();
+    ends.into_iter().collect()
+}
+
+/// How many they are, and of what kind: `4 Services`.
+fn what(ends: &[String]) -> String {
+    let kinds: BTreeSet<&str> = ends.iter().filter_map(|end| end.split('/').next()).collect();
+    let sections = ends.iter().any(|end| end.contains('#'));
+    match kinds.first() {
+        Some(kind) if kinds.len() == 1 && !sections => counted_as(ends.len(), kind),
+        Some(kind) if kinds.len() == 1 => counted_as(ends.len(), &format!("{kind} section")),
+        _ => counted_as(ends.len(), "place"),
+    }
+}
+
+fn by(policy: Option<&str>) -> Painted {
+    paint(POLICY, policy.unwrap_or_default())
+}
+
+fn words(status: &StatusChange) -> (&'static str, &'static str) {
+    (status.before.as_ref().map_or("new", word), status.after.as_ref().map_or("gone", word))
+}
+
+/// For a comment on a pull request.
+pub fn write_markdown(changes: &[Change], statuses: &[StatusChange], screen: &mut Screen) -> io::Result<()> {
+    if changes.is_empty() {
+        writeln!(screen, "**Nothing that is in force changes.**")?;
+    } else {
+        writeln!(screen, "**What is in force changes in {}.**", Touched::by(changes).sentence())?;
+    }
+    for change in changes {
+        let ends = ends(change);
+        writeln!(
+            screen,
+            "\n<details open><summary>{} on {}</summary>\n",
+            change.policy_kind,
+            counted_as(ends.len(), "place")
+        )?;
+        writeln!(screen, "{}\n\n```diff", ends.iter().map(|end| format!("`{end}`")).collect::<Vec<_>>().join(", "))?;
+        change.leaves.iter().try_for_each(|leaf| write_diff(leaf, screen))?;
+        writeln!(screen, "```\n\n</details>")?;
+    }
+    if !statuses.is_empty() {
+        writeln!(screen, "\n| policy | before | after |\n|---|---|---|")?;
+        for status in statuses {
+            let (before, after) = words(status);
+            writeln!(screen, "| `{}` | {before} | {after} |", status.policy)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_diff(leaf: &LeafChange, screen: &mut Screen) -> io::Result<()> {
+    for (sign, side) in [('-', &leaf.before), ('+', &leaf.after)] {
+        if let Some(set) = side {
+            let by = set.policy.as_deref().map(|policy| format!("  # {policy}")).unwrap_or_default();
+            writeln!(screen, "{sign} {}: {}{by}", leaf.path, inline(&set.value))?;
+        }
+    }
+    Ok(())
+}
