@@ -59,9 +59,15 @@ impl Input {
         let settings = Settings { infer_unlabelled: global.infer_unlabelled };
         let engine = Engine::new(Objects::new(reading.objects), kinds, settings);
         let problems = reading.problems.iter().chain(engine.problems());
-        render::problem::show_all(problems.clone().filter(|problem| problem.is_error() || !global.quiet));
+        render::problem::show_some(problems.clone().filter(|problem| problem.is_error() || !global.quiet));
         let broken = problems.clone().any(Problem::is_error);
         Input { engine, verdict: if broken { Verdict::No } else { Verdict::Fine } }
+    }
+
+    /// Nothing but what is built in.
+    pub fn empty() -> Input {
+        let (built_in, _) = built_in();
+        Input { engine: Engine::new(Objects::default(), &built_in, Settings::default()), verdict: Verdict::Fine }
     }
 
     /// The object that `words` name, and the words that follow.

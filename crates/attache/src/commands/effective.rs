@@ -49,6 +49,9 @@ pub struct Effective {
 impl Effective {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let input = Input::read(global)?;
+        if self.output == Some(Format::Wide) {
+            screen.widen();
+        }
         let focus = Focus::parse(&input, &self.object, global)?;
         let models = input.models(self.kind.as_deref())?;
         match self.output {
@@ -83,16 +86,26 @@ impl Effective {
                     }
                 }
                 if !shown {
-                    self.write_nothing(&input, &models, screen)?;
+                    self.write_nothing(&input, &models, global.namespace.as_deref(), screen)?;
                 }
             }
         }
         Ok(input.verdict)
     }
 
-    fn write_nothing(&self, input: &Input, models: &[&Model], screen: &mut Screen) -> io::Result<()> {
+    fn write_nothing(
+        &self,
+        input: &Input,
+        models: &[&Model],
+        namespace: Option<&str>,
+        screen: &mut Screen,
+    ) -> io::Result<()> {
         let policies = input.engine.policies().len();
-        let place = if self.object.is_empty() { "anywhere" } else { "here" };
+        let place = match (self.object.is_empty(), namespace) {
+            (false, _) => "here".to_owned(),
+            (true, Some(namespace)) => format!("in namespace `{namespace}`"),
+            (true, None) => "anywhere".to_owned(),
+        };
         let why = match (policies, models.is_empty()) {
             (0, _) => "the input has no policies of a known kind".to_owned(),
             (_, true) => "there are no policies of this kind".to_owned(),

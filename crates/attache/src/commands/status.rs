@@ -11,7 +11,7 @@ use crate::cli::{Global, program};
 use crate::documents::status::status_list;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::render::status::{in_force, status_word};
+use crate::render::status::{in_force, no_policies, status_word};
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, cut};
@@ -38,6 +38,9 @@ const MOST: usize = 20;
 impl Status {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let input = Input::read(global)?;
+        if self.output == Some(Format::Wide) {
+            screen.widen();
+        }
         let namespace = global.namespace.as_deref();
         let mut policies = input.engine.policy_statuses();
         policies
@@ -53,7 +56,7 @@ impl Status {
                 }
             }
             None | Some(Format::Wide) => {
-                write_policies(&input, &policies, screen)?;
+                write_policies(&input, &policies, namespace, screen)?;
                 let most = if self.output.is_none() { MOST } else { usize::MAX };
                 write_targets(&input, &targets, most, screen)?;
             }
@@ -62,9 +65,14 @@ impl Status {
     }
 }
 
-fn write_policies(input: &Input, policies: &[PolicyStatus], screen: &mut Screen) -> io::Result<()> {
+fn write_policies(
+    input: &Input,
+    policies: &[PolicyStatus],
+    namespace: Option<&str>,
+    screen: &mut Screen,
+) -> io::Result<()> {
     if policies.is_empty() {
-        return writeln!(screen, "there are no policies of a known kind: see {} get kinds", program());
+        return writeln!(screen, "{}", no_policies(namespace));
     }
     let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "WHY"]);
     for status in policies {

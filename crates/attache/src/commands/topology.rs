@@ -38,6 +38,8 @@ enum Format {
     Dot,
     Mermaid,
     Svg,
+    Name,
+    Yaml,
     Json,
 }
 
@@ -46,11 +48,18 @@ impl Topology {
         let input = Input::read(global)?;
         let graph = self.graph(&input, global)?;
         match self.output {
+            Format::Tree | Format::Wide if graph.nodes.is_empty() && graph.refused.is_empty() => {
+                let place = global.namespace.as_ref().map(|namespace| format!(" in namespace `{namespace}`"));
+                let place = place.unwrap_or_default();
+                writeln!(screen, "there are no gateways, routes, services or other targets of policies{place}")?;
+            }
             Format::Tree => graph::tree(&graph, !self.object.is_empty(), screen)?,
             Format::Wide => graph::tree(&graph, true, screen)?,
             Format::Dot => screen.write_all(graph::dot(&graph).as_bytes())?,
             Format::Mermaid => screen.write_all(graph::mermaid(&graph).as_bytes())?,
             Format::Svg => screen.write_all(graph::svg(&graph).as_bytes())?,
+            Format::Name => graph.nodes.iter().try_for_each(|node| writeln!(screen, "{}", node.id))?,
+            Format::Yaml => screen.yaml(&graph::document(&graph))?,
             Format::Json => screen.json(&graph::document(&graph))?,
         }
         Ok(input.verdict)

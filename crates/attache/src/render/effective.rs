@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use attache_core::chain::ChainId;
 use attache_core::fold::{Effective, Loss, Superseded};
 use attache_core::merged::Merged;
 use attache_core::model::Model;
@@ -18,7 +19,7 @@ use super::table::{Cell, Table};
 use super::{Screen, cut};
 use crate::cli::program;
 use crate::input::Input;
-use crate::scopes::{Group, from};
+use crate::scopes::{Group, from, short_path};
 
 /// One answer after the other, for a person.
 pub struct EffectiveView<'i> {
@@ -84,21 +85,22 @@ impl EffectiveView<'_> {
 
     /// What it is, and where it holds.
     fn heading(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
-        let names: Vec<String> = group.ends.iter().map(|end| self.input.name(*end)).collect();
-        let shown = cut(names.len(), self.most);
+        let ends = &group.ends;
+        let shown = cut(ends.len(), self.most);
+        let names: Vec<String> = ends[..shown].iter().flat_map(|end| self.places(model, group.chain, *end)).collect();
         let mut text = match names.as_slice() {
             [only] => format!("on {only}"),
-            many => format!("on {} {}: {}", many.len(), self.what(&group.ends), many[..shown].join(", ")),
+            many => format!("on {} {}: {}", ends.len(), self.what(ends), many.join(", ")),
         };
-        if shown < names.len() {
+        if shown < ends.len() {
             text += &format!(
                 " and {} more: {} get scopes --kind {}",
-                names.len() - shown,
+                ends.len() - shown,
                 program(),
                 model.kind.kind.to_lowercase()
             );
         }
-        if group.scopes > names.len() as u64 {
+        if group.scopes > names.len().max(ends.len()) as u64 {
             text += &format!(" ({} scopes)", group.scopes);
         }
         if let Some(namespace) = from(model, group.chain) {
@@ -107,6 +109,22 @@ impl EffectiveView<'_> {
         let mut table = Table::plain(0);
         table.row([paint(HEAD, model.kind.full_name()).into(), paint(OBJECT, text).into()]);
         table.write(screen)
+    }
+
+    /// The name of a node. If its answer depends on the way to it, the ways on which this one holds.
+    fn places(&self, model: &Model, chain: ChainId, end: NodeId) -> Vec<String> {
+        let mut ways = Vec::new();
+        if model.chains_at(end).len() > 1 {
+            model.scopes(self.input.engine.world(), end, &mut |scope| {
+                if scope.chain == chain {
+                    ways.push(short_path(self.input, &scope.nodes));
+                }
+            });
+        }
+        match ways.len() {
+            1.. if ways.len() <= self.most => ways,
+            _ => vec![self.input.name(end)],
+        }
     }
 
     /// What the nodes are: `Services`, `HTTPRoute rules`.
@@ -125,15 +143,20 @@ impl EffectiveView<'_> {
                 .origins
                 .iter()
                 .find(|origin| origin.path == line.path || origin.path.is_empty() && line.path.segments().len() <= 1);
+            let is_leaf = !line.text.ends_with(':');
+            let inside = answer.origins.iter().filter(|origin| is_leaf && origin.path.starts_with(&line.path));
+            let inside: BTreeSet<PolicyId> = inside.map(|origin| origin.policy).collect();
             match origin {
                 Some(origin) => table.row([
                     line.text.into(),
                     paint(POLICY, self.input.policy(origin.policy)).into(),
                     self.on(origin.which, origin.target),
                 ]),
-                None if merged && !line.text.ends_with(':') => {
-                    table.row([line.text.into(), paint(DIM, "its own").into()]);
+                None if !inside.is_empty() => {
+                    let policies: Vec<String> = inside.into_iter().map(|policy| self.input.policy(policy)).collect();
+                    table.row([line.text.into(), paint(POLICY, policies.join(", ")).into()]);
                 }
+                None if merged && is_leaf => table.row([line.text.into(), paint(DIM, "its own").into()]),
                 None => table.row([line.text.into()]),
             }
         }

@@ -49,6 +49,11 @@ impl Screen {
         self.width
     }
 
+    /// Lets lines be as long as they are.
+    pub fn widen(&mut self) {
+        self.width = None;
+    }
+
     pub fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.out, document)?;
         writeln!(self)

@@ -5,6 +5,7 @@ use std::io::Write;
 use attache_core::object::Place;
 use attache_core::problem::{Problem, Severity};
 
+use super::cut;
 use super::style::{BAD, DIM, WARNING, paint};
 use crate::source::Excerpts;
 
@@ -21,6 +22,22 @@ pub fn show_all<'p>(problems: impl IntoIterator<Item = &'p Problem>) {
     let mut stderr = anstream::stderr().lock();
     for problem in problems {
         let _ = stderr.write_all(text(problem, excerpts.line(problem)).as_bytes());
+    }
+}
+
+/// How many problems are shown in full.
+const MOST: usize = 20;
+
+/// The first problems, errors before warnings, and how many more there are.
+pub fn show_some<'p>(problems: impl Iterator<Item = &'p Problem>) {
+    let mut problems: Vec<&Problem> = problems.collect();
+    problems.sort_by_key(|problem| problem.severity);
+    let shown = cut(problems.len(), MOST);
+    show_all(problems[..shown].iter().copied());
+    if shown < problems.len() {
+        let errors = problems[shown..].iter().filter(|problem| problem.is_error()).count();
+        let warnings = problems.len() - shown - errors;
+        let _ = writeln!(anstream::stderr(), "and {errors} more errors, {warnings} more warnings");
     }
 }
 

@@ -2,6 +2,8 @@
 
 use attache_core::status::{Enforcement, PolicyStatus};
 
+use crate::cli::program;
+
 use super::style::{BAD, GOOD, WARNING, paint};
 use super::table::Cell;
 
@@ -20,4 +22,10 @@ pub fn status_word(status: &PolicyStatus) -> Cell {
 pub fn in_force(status: &PolicyStatus) -> String {
     let scopes = status.scopes;
     format!("{} of {}", scopes.enforced.saturating_add(scopes.partial), scopes.total)
+}
+
+/// What to say where there is no policy to speak of.
+pub fn no_policies(namespace: Option<&str>) -> String {
+    let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
+    format!("there are no policies{place}: see {} get kinds for the kinds that are known", program())
 }

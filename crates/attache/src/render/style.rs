@@ -31,7 +31,7 @@ pub fn paint(style: Style, text: impl fmt::Display) -> Painted {
 
 impl fmt::Display for Painted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let style = self.style;
+        let style = if self.text.is_empty() { PLAIN } else { self.style };
         write!(f, "{style}{}{style:#}", self.text)
     }
 }

@@ -14,6 +14,8 @@ const NARROWEST: usize = 24;
 #[derive(Debug)]
 pub struct Table {
     indent: usize,
+    /// Whether a last cell that has too little room goes to the next line. A list has one line for each thing.
+    below: bool,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -23,12 +25,12 @@ pub struct Cell(Vec<Painted>);
 
 impl Table {
     pub fn new(head: &[&str]) -> Table {
-        Table { indent: 0, rows: vec![head.iter().map(|name| paint(HEAD, name).into()).collect()] }
+        Table { indent: 0, below: false, rows: vec![head.iter().map(|name| paint(HEAD, name).into()).collect()] }
     }
 
-    /// Without a head, every line indented.
+    /// Not a list of things but one thing in lines, all of them indented.
     pub fn plain(indent: usize) -> Table {
-        Table { indent, rows: Vec::new() }
+        Table { indent, below: true, rows: Vec::new() }
     }
 
     pub fn row<const N: usize>(&mut self, cells: [Cell; N]) {
@@ -42,19 +44,16 @@ impl Table {
             self.rows.iter().filter(move |row| row.len() == columns).filter_map(move |row| row.get(column))
         };
         let widths: Vec<usize> = (0..columns).map(|column| cells(column).map(Cell::width).max().unwrap_or(0)).collect();
-        let last_at: usize = self.indent + widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
         for row in &self.rows {
             let filled = row.iter().rposition(|cell| cell.width() > 0).map_or(0, |last| last + 1);
             let Some((last, others)) = row[..filled].split_last() else { continue };
-            write!(screen, "{:1$}", "", self.indent)?;
-            let mut at = self.indent;
+            let (mut before, mut at, mut gap) = (self.indent, self.indent, self.indent);
             for (cell, width) in others.iter().zip(&widths) {
-                let gap = (width + GAP).saturating_sub(cell.width()).max(1);
-                write!(screen, "{cell}{:gap$}", "")?;
-                at += cell.width() + gap;
+                write!(screen, "{:gap$}{cell}", "")?;
+                gap = (width + GAP).saturating_sub(cell.width()).max(1);
+                (before, at) = (at, at + cell.width() + gap);
             }
-            let room = screen.width().map(|width| width.saturating_sub(at)).filter(|room| *room >= NARROWEST);
-            last.write_folded(room, if others.is_empty() { self.indent } else { last_at }, screen)?;
+            last.write_folded(if self.below { before } else { at }, at, gap, screen)?;
         }
         Ok(())
     }
@@ -65,11 +64,25 @@ impl Cell {
         self.0.iter().map(|span| span.text.width()).sum()
     }
 
-    fn write_folded(&self, room: Option<usize>, indent: usize, screen: &mut Screen) -> io::Result<()> {
-        let [span] = self.0.as_slice() else { return writeln!(screen, "{self}") };
-        for (i, line) in fold(&span.text, room).into_iter().enumerate() {
-            let indent = if i == 0 { 0 } else { indent };
-            writeln!(screen, "{:indent$}{}", "", paint(span.style, line))?;
+    /// Writes a cell that starts at column `at`, after a gap: folded there or, if too little room is left, on the next line
+    /// below the cell that starts at column `before`.
+    fn write_folded(&self, before: usize, at: usize, gap: usize, screen: &mut Screen) -> io::Result<()> {
+        let room = |at: usize| screen.width().map(|width| width.saturating_sub(at));
+        let below = at > before && room(at).is_some_and(|room| room < NARROWEST.min(self.width()));
+        let (indent, gap) = if below { (before, before) } else { (at, gap) };
+        let lines = match self.0.as_slice() {
+            [span] => {
+                let room = room(indent).filter(|room| *room >= NARROWEST);
+                fold(&span.text, room).into_iter().map(|line| paint(span.style, line).into()).collect()
+            }
+            _ => vec![self.clone()],
+        };
+        if below {
+            writeln!(screen)?;
+        }
+        for (i, line) in lines.iter().enumerate() {
+            let gap = if i == 0 { gap } else { indent };
+            writeln!(screen, "{:gap$}{line}", "")?;
         }
         Ok(())
     }

@@ -49,3 +49,33 @@ fn as_yaml() {
 fn nothing() {
     insta::assert_snapshot!(run("attache effective gatewayclass/shop -f examples/bakery"));
 }
+
+#[test]
+fn where_the_way_matters() {
+    insta::assert_snapshot!(run("attache effective -f crates/attache/tests/input/shared-service.yaml"));
+}
+
+#[test]
+fn on_a_route_as_it_will_behave() {
+    insta::assert_snapshot!(run("attache effective httproute/site -f crates/attache/tests/input/merges-into.yaml"));
+}
+
+#[test]
+fn on_a_route_as_it_will_behave_as_json() {
+    insta::assert_snapshot!(run("attache effective -o json -f crates/attache/tests/input/merges-into.yaml"));
+}
+
+#[test]
+fn nothing_in_a_namespace() {
+    insta::assert_snapshot!(run("attache effective -n nowhere -f examples/bakery"));
+}
+
+#[test]
+fn a_policy_kind_with_a_typo() {
+    insta::assert_snapshot!(run("attache effective --kind retrypolcy -f examples/bakery"));
+}
+
+#[test]
+fn on_a_narrow_terminal() {
+    insta::assert_snapshot!(run("COLUMNS=72 attache effective httproute/payments -f examples/bakery"));
+}

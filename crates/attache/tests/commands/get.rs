@@ -59,3 +59,8 @@ fn scopes_by_name() {
 fn scopes_where_there_are_none() {
     insta::assert_snapshot!(run("attache get scopes -f examples/bakery/kind.yaml -f examples/bakery/policies.yaml"));
 }
+
+#[test]
+fn kinds_that_are_built_in_need_no_files() {
+    insta::assert_snapshot!(run("attache get kinds --kind backendtlspolicy"));
+}

@@ -14,8 +14,8 @@ mod topology;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs a line such as `attache topology -f examples/bakery` at the root of the repository, and shows what it printed.
-/// Escape characters are shown as `␛`.
+/// Runs a line such as `NO_COLOR=1 attache topology -f examples/bakery` at the root of the repository, and shows what it
+/// printed. Escape characters are shown as `␛`.
 fn run(line: &str) -> String {
     run_with(line, "")
 }
@@ -23,13 +23,14 @@ fn run(line: &str) -> String {
 /// The same with a text on standard input.
 fn run_with(line: &str, input: &str) -> String {
     use std::io::Write;
-    let mut words = line.split_whitespace();
-    assert_eq!(words.next(), Some("attache"));
+    let (variables, arguments) = line.split_once("attache").expect("a run of attache");
+    let variables = variables.split_whitespace().filter_map(|variable| variable.split_once('='));
     let mut child = Command::new(env!("CARGO_BIN_EXE_attache"))
-        .args(words)
+        .args(arguments.split_whitespace())
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env_clear()
         .env("COLUMNS", "100")
+        .envs(variables)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,4 +1,4 @@
-use super::run;
+use super::{run, run_with};
 
 #[test]
 fn of_everything() {
@@ -13,4 +13,22 @@ fn of_one_namespace_in_colour() {
 #[test]
 fn as_json() {
     insta::assert_snapshot!(run("attache status -n infra -o json -f examples/bakery"));
+}
+
+#[test]
+fn of_a_namespace_without_policies() {
+    insta::assert_snapshot!(run("attache status -n nowhere -f examples/bakery"));
+}
+
+#[test]
+fn of_what_comes_from_standard_input() {
+    let input = "{apiVersion: example.io/v1, kind: RetryPolicy, metadata: {name: piped, namespace: baker}, \
+                 spec: {targetRef: {kind: Service, name: pies}, retry: {attempts: 1}}}";
+    insta::assert_snapshot!(run_with("attache status -n baker -f examples/bakery -f -", input));
+}
+
+#[test]
+fn without_colour_if_nobody_wants_it() {
+    assert!(!run("NO_COLOR=1 CLICOLOR_FORCE=1 attache status -f examples/bakery").contains('␛'));
+    assert!(run("CLICOLOR_FORCE=1 attache status -f examples/bakery").contains('␛'));
 }

@@ -44,3 +44,33 @@ fn svg() {
 fn json() {
     insta::assert_snapshot!(run("attache topology -f examples/bakery -o json"));
 }
+
+#[test]
+fn what_was_refused() {
+    insta::assert_snapshot!(run("attache topology -f crates/attache/tests/input/refused.yaml"));
+}
+
+#[test]
+fn what_was_refused_in_colour() {
+    insta::assert_snapshot!(run("attache topology svc/foo --color always -f crates/attache/tests/input/refused.yaml"));
+}
+
+#[test]
+fn what_was_refused_as_svg() {
+    insta::assert_snapshot!(run("attache topology -o svg -f crates/attache/tests/input/refused.yaml"));
+}
+
+#[test]
+fn what_was_refused_as_json() {
+    insta::assert_snapshot!(run("attache topology -o json -f crates/attache/tests/input/refused.yaml"));
+}
+
+#[test]
+fn by_name() {
+    insta::assert_snapshot!(run("attache topology -n infra -o name -f examples/bakery"));
+}
+
+#[test]
+fn nothing_in_a_namespace() {
+    insta::assert_snapshot!(run("attache topology -n nowhere -f examples/bakery"));
+}

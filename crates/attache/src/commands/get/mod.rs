@@ -19,6 +19,7 @@ use crate::render::Screen;
 Examples:
   attache get policies -f manifests/
   attache get policies -n baker -o wide -f manifests/
+  attache get kinds
   attache get kinds -f crds/
   attache get scopes --kind retrypolicy -f manifests/")]
 pub struct Get {
@@ -44,7 +45,14 @@ enum What {
 
 impl Get {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global)?;
+        // The kinds that are built in can be listed without any files.
+        let input = match (self.what, global.files.is_empty()) {
+            (What::Kinds, true) => Input::empty(),
+            _ => Input::read(global)?,
+        };
+        if self.output == Some(Format::Wide) {
+            screen.widen();
+        }
         let models = input.models(self.kind.as_deref())?;
         match self.what {
             What::Policies => policies::get(&input, &models, global.namespace.as_deref(), self.output, screen)?,

@@ -5,13 +5,12 @@ use attache_core::policy::{Policy, Target, Wanted};
 use attache_core::status::PolicyStatus;
 use serde::Serialize;
 
-use crate::cli::program;
 use crate::commands::Format;
 use crate::documents::List;
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::spec::inline;
-use crate::render::status::{in_force, status_word};
+use crate::render::status::{in_force, no_policies, status_word};
 use crate::render::style::{OBJECT, POLICY, paint};
 use crate::render::table::Table;
 
@@ -51,8 +50,7 @@ pub fn get(
             statuses.iter().try_for_each(|status| writeln!(screen, "{}", input.policy(status.policy)))
         }
         None | Some(Format::Wide) if statuses.is_empty() => {
-            let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
-            writeln!(screen, "there are no policies{place}: see {} get kinds for the kinds that are known", program())
+            writeln!(screen, "{}", no_policies(namespace))
         }
         None => {
             let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "TARGETS"]);
