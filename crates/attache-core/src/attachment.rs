@@ -1,5 +1,7 @@
 //! Which policy is attached to which node, or why it is not.
 
+mod chosen;
+mod hosts;
 mod ports;
 
 use hashbrown::HashMap;
@@ -10,6 +12,9 @@ use crate::object::{Object, ObjectRef, Objects};
 use crate::policy::{From, Policy, PolicyId, Target, TargetSelector, Wanted};
 use crate::problem::Problem;
 use crate::selector::selects;
+use chosen::Choosable;
+use hosts::ByHost;
+
 use crate::topology::{Grants, Level, Namespaces, NodeId, Owner, Topology};
 
 /// One policy on one node.
@@ -28,6 +33,11 @@ pub enum Via {
     /// A filter of the rule names it; the number is the filter's position.
     Filter(u32),
     Target,
+    /// By its host: the nearer the policy is to the client, and the less the host takes in, the stronger.
+    Host {
+        distance: u8,
+        breadth: u32,
+    },
 }
 
 /// Why a policy, or one of its targets, is not accepted. The words are those of the standard.
@@ -90,6 +100,8 @@ pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies
         topology,
         grants: Grants::of(objects),
         namespaces: Namespaces::of(objects),
+        choosable: Choosable::default(),
+        by_host: ByHost::default(),
         result: Attachments::default(),
     };
     let mut by_ref: HashMap<&ObjectRef, PolicyId> = HashMap::new();
@@ -109,7 +121,7 @@ pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies
 
 /// What is wrong with targets that do not go together.
 fn mixed(kind: &PolicyKind, targets: &[Target]) -> Option<String> {
-    let kinds = || targets.iter().map(|target| target.wanted.kind());
+    let kinds = || targets.iter().filter_map(|target| target.wanted.kind());
     let alone = kinds().find(|(group, it)| kind.unmixed.iter().any(|name| name.names(group, it)))?;
     let other = kinds().find(|other| *other != alone)?;
     Some(format!("{} cannot target a {} and a {} at once", kind.kind, alone.1, other.1))
@@ -120,8 +132,13 @@ struct Attaching<'o> {
     topology: &'o Topology,
     grants: Grants<'o>,
     namespaces: Namespaces<'o>,
+    choosable: Choosable<'o>,
+    by_host: ByHost,
     result: Attachments,
 }
+
+/// A node, the Namespace to which requests are limited, and how the node was found.
+type Place = (NodeId, Option<NodeId>, Via);
 
 type Outcome<T> = Result<T, (Reason, String)>;
 
@@ -151,9 +168,9 @@ impl<'o> Attaching<'o> {
         }
         for (i, target) in policy.targets.iter().enumerate() {
             match self.target(object, kind, target) {
-                Ok(nodes) => {
+                Ok(places) => {
                     let attached =
-                        nodes.into_iter().map(|(node, from)| Attachment { policy: id, node, via: Via::Target, from });
+                        places.into_iter().map(|(node, from, via)| Attachment { policy: id, node, via, from });
                     self.result.attached.extend(attached);
                 }
                 Err((reason, message)) => {
@@ -163,9 +180,16 @@ impl<'o> Attaching<'o> {
         }
     }
 
-    fn target(&self, policy: &Object, kind: &PolicyKind, target: &Target) -> Outcome<Vec<(NodeId, Option<NodeId>)>> {
+    fn target(&self, policy: &Object, kind: &PolicyKind, target: &Target) -> Outcome<Vec<Place>> {
+        let everywhere = |node: NodeId| (node, None, Via::Target);
         match &target.wanted {
             Wanted::Selected(selector) => self.selected(policy, kind, selector),
+            Wanted::OwnNamespace => Ok(self.namespace(&policy.id.namespace).into_iter().map(everywhere).collect()),
+            Wanted::Chosen(choice) => Ok(self.chosen(policy, kind, choice)?.into_iter().map(everywhere).collect()),
+            Wanted::Host(host) => match &kind.hosts {
+                Some(hosts) => self.host(policy, kind, hosts, host),
+                None => Ok(Vec::new()),
+            },
             Wanted::Object { group, kind: wanted, namespace, name, section } => {
                 let id = self.identity(policy, group, wanted, namespace.as_deref(), name);
                 let from = self.permitted(policy, kind, &id)?;
@@ -178,9 +202,13 @@ impl<'o> Attaching<'o> {
                     None => node,
                 };
                 self.targetable(kind, node)?;
-                Ok(vec![(node, from)])
+                Ok(vec![(node, from, Via::Target)])
             }
         }
+    }
+
+    fn namespace(&self, name: &str) -> Option<NodeId> {
+        self.topology.find(self.objects, &ObjectRef::new("", "Namespace", "", name))
     }
 
     /// Who is meant: an object in the policy's namespace unless another is named, or a cluster-scoped one.
@@ -203,7 +231,7 @@ impl<'o> Attaching<'o> {
         }
         if id.namespace.is_empty() {
             let itself = id.group.is_empty() && id.kind == "Namespace" && id.name == *own;
-            return if itself || kind.cluster_targets {
+            return if itself || kind.cluster_targets || kind.root_namespace.as_ref() == Some(own) {
                 Ok(None)
             } else if id.kind == "Namespace" {
                 refuse(format!("{id} can be targeted only from within it, and the policy is in namespace `{own}`"))
@@ -212,7 +240,7 @@ impl<'o> Attaching<'o> {
             };
         }
         match kind.cross_namespace {
-            CrossNamespace::Consumer => Ok(self.topology.find(self.objects, &ObjectRef::new("", "Namespace", "", own))),
+            CrossNamespace::Consumer => Ok(self.namespace(own)),
             CrossNamespace::Granted if self.grants.permit(&policy.id, &id.group, &id.kind, &id.namespace, &id.name) => {
                 Ok(None)
             }
@@ -281,12 +309,7 @@ impl<'o> Attaching<'o> {
         }
     }
 
-    fn selected(
-        &self,
-        policy: &Object,
-        kind: &PolicyKind,
-        wanted: &TargetSelector,
-    ) -> Outcome<Vec<(NodeId, Option<NodeId>)>> {
+    fn selected(&self, policy: &Object, kind: &PolicyKind, wanted: &TargetSelector) -> Outcome<Vec<Place>> {
         let mut found = Vec::new();
         let everywhere = kind.global_namespace.as_ref() == Some(&policy.id.namespace);
         for (id, object) in self.objects.each(&wanted.group, &wanted.kind) {
@@ -316,7 +339,7 @@ impl<'o> Attaching<'o> {
                 None => node,
             };
             self.targetable(kind, node)?;
-            found.push((node, from));
+            found.push((node, from, Via::Target));
         }
         if found.is_empty() {
             return Err((

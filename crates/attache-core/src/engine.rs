@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::attachment::{self, Attachments, Reason, Refusal};
-use crate::chain::Hierarchy;
-use crate::kinds::{KindId, LevelName, PolicyKind, Registry, Settings};
+use crate::chain::{Hierarchy, Shape};
+use crate::kinds::{KindId, PolicyKind, Registry, Settings};
 use crate::model::{Model, World};
 use crate::object::{Object, ObjectRef, Objects};
 use crate::order::stacks;
@@ -100,7 +100,7 @@ impl Engine {
     }
 
     fn build_models(&self) -> Vec<Model> {
-        let mut hierarchies: HashMap<&[LevelName], Arc<Hierarchy>> = HashMap::new();
+        let mut hierarchies: HashMap<Shape<'_>, Arc<Hierarchy>> = HashMap::new();
         let mut models = Vec::new();
         for (id, kind) in self.kinds.iter() {
             if !self.policies.iter().any(|policy| policy.kind == id) {
@@ -108,8 +108,8 @@ impl Engine {
             }
             let stacks = stacks(&self.objects, &self.kinds, id, &self.policies, &self.attachments.attached);
             let hierarchy = hierarchies
-                .entry(&kind.hierarchy)
-                .or_insert_with(|| Arc::new(Hierarchy::new(&self.objects, &self.topology, &kind.hierarchy)));
+                .entry(kind.shape())
+                .or_insert_with_key(|shape| Arc::new(Hierarchy::new(&self.objects, &self.topology, *shape)));
             models.push(Model::new(self.world(), id, kind, Arc::clone(hierarchy), stacks));
         }
         models

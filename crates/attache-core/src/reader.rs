@@ -65,6 +65,13 @@ impl<'d, 'p> Reader<'d, 'p> {
         }
     }
 
+    pub fn number(&mut self, field: &'static str) -> Option<i64> {
+        match self.get(field)? {
+            Value::Int(number) => Some(*number),
+            other => self.wrong_type(field, "a whole number", other),
+        }
+    }
+
     /// A list of strings; one string stands for a list of one.
     pub fn texts(&mut self, field: &'static str) -> Option<Vec<SmolStr>> {
         match self.get(field)? {
@@ -122,10 +129,13 @@ impl<'d, 'p> Reader<'d, 'p> {
         Some(result)
     }
 
-    /// Each object of the list at `field`, read by `read`.
+    /// Each object of the list at `field`, read by `read`; one object stands for a list of one.
     pub fn objects<T>(&mut self, field: &'static str, read: impl Fn(&mut Reader<'d, '_>) -> Option<T>) -> Vec<T> {
         let Some(value) = self.get(field) else { return Vec::new() };
         let Value::List(items) = value else {
+            if value.as_map().is_some() {
+                return self.object(field, read).flatten().into_iter().collect();
+            }
             self.wrong_type::<()>(field, "a list", value);
             return Vec::new();
         };

@@ -1,6 +1,6 @@
 //! The part of the topology that one hierarchy looks at: each node with its nearest parents that belong to it.
 
-use crate::kinds::{Class, LevelName, PolicyKind};
+use crate::kinds::{Class, LevelName, PolicyKind, Waypoints};
 use crate::object::Objects;
 use crate::topology::{Level, NodeId, Topology};
 
@@ -22,16 +22,34 @@ pub struct Hierarchy {
     length: Vec<u32>,
     arrivals: Vec<Arrival>,
     has_namespaces: bool,
+    /// The nodes for which what holds for their Namespaces does not; none of them if it is empty.
+    apart: Vec<bool>,
+}
+
+/// What of a kind makes its hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape<'k> {
+    levels: &'k [LevelName],
+    by_namespace: bool,
+    waypoints: Option<&'k Waypoints>,
+}
+
+impl PolicyKind {
+    pub fn shape(&self) -> Shape<'_> {
+        Shape { levels: &self.hierarchy, by_namespace: self.by_namespace, waypoints: self.waypoints.as_ref() }
+    }
 }
 
 impl Hierarchy {
-    pub fn new(objects: &Objects, topology: &Topology, levels: &[LevelName]) -> Hierarchy {
+    pub fn new(objects: &Objects, topology: &Topology, shape: Shape<'_>) -> Hierarchy {
+        let levels = shape.levels;
         let count = topology.nodes().len();
         let member: Vec<bool> = topology
             .nodes()
             .map(|(node, it)| {
+                let is_copy = shape.by_namespace && it.level == Level::Frontend;
                 let id = topology.id(objects, node);
-                levels.iter().any(|name| name.takes(it.level, &id.group, &id.kind))
+                !is_copy && levels.iter().any(|name| name.takes(it.level, &id.group, &id.kind))
             })
             .collect();
         let mut hierarchy = Hierarchy {
@@ -40,7 +58,12 @@ impl Hierarchy {
             length: vec![0; count],
             arrivals: Vec::new(),
             has_namespaces: levels.contains(&LevelName::Level(Level::Namespace)),
+            apart: Vec::new(),
         };
+        if shape.by_namespace {
+            hierarchy.stand_alone(objects, topology, shape.waypoints);
+            return hierarchy;
+        }
         let mut found = Vec::new();
         for &node in topology.order() {
             found.clear();
@@ -81,9 +104,35 @@ impl Hierarchy {
         self.member[node.0 as usize]
     }
 
+    /// Each node for itself, but for Services behind waypoints; those that have none are left out.
+    fn stand_alone(&mut self, objects: &Objects, topology: &Topology, waypoints: Option<&Waypoints>) {
+        self.arrivals = vec![Arrival { parent: None, from: None }];
+        self.length.fill(1);
+        let Some(waypoints) = waypoints else { return };
+        self.apart = topology.nodes().map(|(node, _)| waypoints.is_apart(objects, topology, node)).collect();
+        for (node, it) in topology.nodes().filter(|(node, _)| self.apart[node.0 as usize]) {
+            let parent = match it.level {
+                Level::GatewayClass => continue,
+                Level::Gateway => topology.parents(node).first().copied(),
+                _ => waypoints.before(objects, topology, node),
+            };
+            let at = node.0 as usize;
+            self.member[at] &= parent.is_some();
+            if self.member[at] {
+                self.start[at] = self.arrivals.len() as u32;
+                self.arrivals.push(Arrival { parent, from: None });
+            }
+        }
+    }
+
     /// Whether Namespaces stand above what lives in them.
     pub fn has_namespaces(&self) -> bool {
         self.has_namespaces
+    }
+
+    /// Whether its Namespace stands above a node.
+    pub fn in_namespace(&self, node: NodeId) -> bool {
+        self.has_namespaces && !self.apart.get(node.0 as usize).is_some_and(|apart| *apart)
     }
 
     pub fn arrivals(&self, node: NodeId) -> &[Arrival] {
@@ -113,9 +162,11 @@ pub fn is_effective_target(kind: &PolicyKind, objects: &Objects, topology: &Topo
             targeted && !(sections && kind.sections && kind.hierarchy.iter().any(|name| name.level().is_section()))
         }
         Class::Inherited => {
-            takes(&kind.effective_target, it.level)
-                // An object without the sections that are meant stands for them.
-                || kind.effective_target.level().is_section_of(it.level) && topology.sections(node).next().is_none()
+            kind.effective_targets.iter().any(|target| {
+                takes(target, it.level)
+                    // An object without the sections that are meant stands for them.
+                    || target.level().is_section_of(it.level) && topology.sections(node).next().is_none()
+            })
         }
     }
 }

@@ -4,12 +4,13 @@
 mod hierarchy;
 mod sets;
 mod terms;
+mod waypoints;
 
 use hashbrown::HashMap;
 
 use crate::topology::NodeId;
 
-pub use hierarchy::{Arrival, Hierarchy, is_effective_target};
+pub use hierarchy::{Arrival, Hierarchy, Shape, is_effective_target};
 pub use sets::{ChainSets, SetId};
 pub use terms::Terms;
 

@@ -54,12 +54,14 @@ impl<'a> Fold<'a> {
             let end = at + self.same_level(&layers[at..]);
             let below = std::mem::take(&mut self.tree);
             for (i, layer) in layers.iter().enumerate().take(end).skip(at) {
-                for &attachment in &layer.stack {
+                let (stack, beaten) = self.contenders(layer);
+                for &attachment in stack {
                     for block in &self.policy(attachment).blocks {
                         let source = self.step(i, attachment, block.which);
                         self.beside(&block.spec, source);
                     }
                 }
+                self.beat(i, stack, beaten);
             }
             let level = std::mem::replace(&mut self.tree, below);
             let inheritance = layers[at..end].iter().find_map(|layer| layer.inherit.as_ref());
@@ -98,7 +100,7 @@ impl<'a> Fold<'a> {
             _ => "",
         };
         let (prefer_new, strategy) =
-            inheritance.map_or((false, Strategy::Shallow), |Inheritance { inherit, except }| {
+            inheritance.map_or((false, self.kind.default_strategy()), |Inheritance { inherit, except }| {
                 let excepted = except.iter().any(|name| name == "*" || name.eq_ignore_ascii_case(field));
                 (inherit.prefer_higher && !excepted, inherit.strategy)
             });

@@ -93,6 +93,7 @@ pub fn fold(
         DictatedBy::Annotation(_) => fold.inherited(layers),
         _ if !kind.deep_at_one_level.is_empty() => fold.inherited(layers),
         _ if kind.winner_takes_all() => fold.nearest(layers),
+        _ if kind.default_strategy() == Strategy::Deep => fold.inherited(layers),
         _ => fold.each_layer(layers),
     }
     fold.give_way(layers);
@@ -120,21 +121,46 @@ struct Fold<'a> {
 impl<'a> Fold<'a> {
     fn each_layer(&mut self, layers: &[Layer<'a>]) {
         for (i, layer) in layers.iter().enumerate() {
+            let (stack, beaten) = self.contenders(layer);
             match self.kind.same_level {
                 SameLevel::OldestIsHigher => {
-                    for &attachment in layer.stack.iter().rev() {
+                    for &attachment in stack.iter().rev() {
                         self.blocks(i, attachment, |_| true);
                     }
                 }
                 // The older wins as a default if it comes first, as an override if it comes last.
-                SameLevel::OldestWins | SameLevel::RejectNewer => {
-                    for &attachment in &layer.stack {
+                SameLevel::OldestWins | SameLevel::OldestAlone | SameLevel::RejectNewer => {
+                    for &attachment in stack {
                         self.blocks(i, attachment, |which| which != Which::Overrides);
                     }
-                    for &attachment in layer.stack.iter().rev() {
+                    for &attachment in stack.iter().rev() {
                         self.blocks(i, attachment, |which| which == Which::Overrides);
                     }
                 }
+            }
+            self.beat(i, stack, beaten);
+        }
+    }
+
+    /// The policies on one node that meet, and those that count for nothing beside them.
+    fn contenders<'l>(&self, layer: &'l Layer<'a>) -> (&'l [&'a Attachment], &'l [&'a Attachment]) {
+        let stack = layer.stack.as_slice();
+        let first = match (stack.first(), self.kind.same_level) {
+            (Some(_), SameLevel::OldestAlone) => 1,
+            (Some(first), _) if self.kind.hosts.is_some() => stack.partition_point(|it| it.via == first.via),
+            _ => stack.len(),
+        };
+        stack.split_at(first)
+    }
+
+    /// Notes that policies lost all they say to the first of those that count.
+    fn beat(&mut self, at: usize, stack: &[&'a Attachment], beaten: &[&'a Attachment]) {
+        let Some(winner) = stack.first().filter(|_| !beaten.is_empty()) else { return };
+        let winner = self.step(at, winner, Which::Bare);
+        for &attachment in beaten {
+            for block in &self.policy(attachment).blocks {
+                let source = self.step(at, attachment, block.which);
+                self.merge.lose_whole(&Tree::default(), &block.spec, source, winner);
             }
         }
     }

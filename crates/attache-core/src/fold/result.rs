@@ -103,7 +103,7 @@ pub struct Warning {
 impl<'a> Fold<'a> {
     /// All policies apply: the highest first, at one level the first in order.
     pub(super) fn accumulate(mut self, layers: &[Layer<'a>]) -> Effective {
-        let mut applied: Vec<(i64, Applied)> = Vec::new();
+        let mut applied: Vec<(&[i64], Applied)> = Vec::new();
         for (i, layer) in layers.iter().enumerate().rev() {
             for &attachment in &layer.stack {
                 let policy = self.policy(attachment);
@@ -111,16 +111,20 @@ impl<'a> Fold<'a> {
                     self.step(i, attachment, block.which);
                     let spec = block.spec.clone();
                     let it = Applied { policy: attachment.policy, target: attachment.node, spec };
-                    applied.push((policy.rank.priority, it));
+                    applied.push((&policy.rank.priority, it));
                 }
             }
         }
         applied.sort_by_key(|(priority, _)| *priority);
+        let mut applied: Vec<Applied> = applied.into_iter().map(|(_, it)| it).collect();
+        if let Some((list, sorted_by)) = &self.kind.items {
+            applied = one_by_one(&applied, list, sorted_by);
+        }
         let mut effective = self.finish();
-        for (_, it) in &applied {
+        for it in &applied {
             outcome(&mut effective.outcomes, it.policy).contributes = true;
         }
-        effective.applied = applied.into_iter().map(|(_, it)| it).collect();
+        effective.applied = applied;
         effective
     }
 
@@ -243,6 +247,20 @@ impl Step<'_> {
         let Origin { path, policy, which, target } = self.origin(path);
         Superseded { path, policy, which, target, by, reason }
     }
+}
+
+/// Each item of a list on its own, sorted by one of its fields, with all else that its policy says.
+fn one_by_one(applied: &[Applied], list: &str, sorted_by: &str) -> Vec<Applied> {
+    let mut found: Vec<(Value, Applied)> = Vec::new();
+    for it in applied {
+        let Value::Map(spec) = &it.spec else { continue };
+        for item in it.spec.list_at(list) {
+            let spec = Value::Map(spec.with(list, Value::list(vec![item.clone()])));
+            found.push((item.get(sorted_by).cloned().unwrap_or_default(), Applied { spec, ..it.clone() }));
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found.into_iter().map(|(_, it)| it).collect()
 }
 
 fn outcome(outcomes: &mut Vec<(PolicyId, Outcome)>, policy: PolicyId) -> &mut Outcome {

@@ -6,14 +6,17 @@ mod level;
 mod pattern;
 mod registry;
 mod schema;
+mod selection;
 
 use smol_str::SmolStr;
 
+use crate::cel::Condition;
 use crate::topology::Level;
 
 pub use built_in::built_in;
 pub use pattern::{Fit, Pattern, Step};
 pub use registry::{KindId, Registry, Settings};
+pub use selection::{Among, Hosts, Select, Selector, Waypoints};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyKind {
@@ -27,7 +30,12 @@ pub struct PolicyKind {
     pub class: Class,
     pub hierarchy: Vec<LevelName>,
     pub targets: Vec<LevelName>,
-    pub effective_target: LevelName,
+    pub effective_targets: Vec<LevelName>,
+    /// Whether a node inherits from its Namespaces alone, and not along the topology.
+    pub by_namespace: bool,
+    /// The namespace whose policies hold for all others: its Namespace stands on top of every path.
+    pub root_namespace: Option<SmolStr>,
+    pub waypoints: Option<Waypoints>,
     /// Levels whose policies meet as if they were on one node, the more specific first.
     pub one_level: Vec<LevelName>,
     /// Whether a section of an object can be targeted.
@@ -41,7 +49,8 @@ pub struct PolicyKind {
     pub conflicts: Conflicts,
     /// Whether a policy that is rejected on one of its targets is rejected on all of them.
     pub rejected_everywhere: bool,
-    pub priority: Option<Priority>,
+    /// What decides before age, the first first; for kinds of which all apply also before the level.
+    pub priority: Vec<Priority>,
     /// The first is assumed when a block names none.
     pub strategies: Vec<Strategy>,
     pub rules: Vec<Pattern>,
@@ -69,6 +78,18 @@ pub struct PolicyKind {
     pub global_namespace: Option<SmolStr>,
     pub virtual_targets: Vec<KindName>,
     pub extension_ref: bool,
+    /// Fields that choose targets by labels alone.
+    pub selects: Vec<Select>,
+    /// The field that names hosts instead of objects.
+    pub hosts: Option<Hosts>,
+    /// Whether a policy that names no target holds for its Namespace.
+    pub without_target: bool,
+    /// Values that count as if the field were missing.
+    pub absent: Vec<(Pattern, SmolStr)>,
+    /// The list whose items apply one by one, and the field they are sorted by.
+    pub items: Option<(SmolStr, SmolStr)>,
+    /// What a policy must fulfil to be accepted.
+    pub validations: Vec<Validation>,
     pub fields: Fields,
     pub origin: Origin,
 }
@@ -84,6 +105,8 @@ pub enum Class {
 pub enum SameLevel {
     OldestIsHigher,
     OldestWins,
+    /// The others count for nothing.
+    OldestAlone,
     RejectNewer,
 }
 
@@ -96,17 +119,36 @@ pub enum Conflicts {
     Never,
 }
 
-/// A number that decides before age.
+/// Something that decides before age.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Priority {
-    pub at: NumberAt,
-    pub highest_first: bool,
+pub enum Priority {
+    Number {
+        at: NumberAt,
+        highest_first: bool,
+    },
+    /// The words that a field can have, the first first; `default` is meant where it has none.
+    Word {
+        field: Vec<SmolStr>,
+        words: Vec<SmolStr>,
+        default: Option<SmolStr>,
+    },
+    /// The same for all policies of the kind.
+    Rank(i64),
+    /// Age, for kinds of which all apply: the oldest first whatever its level.
+    Age,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NumberAt {
     Annotation(SmolStr),
     Field(Vec<SmolStr>),
+}
+
+/// A condition on a policy's own `spec`, and what to say where it does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Validation {
+    pub rule: Condition,
+    pub message: SmolStr,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

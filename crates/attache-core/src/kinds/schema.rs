@@ -4,9 +4,11 @@ use smol_str::{SmolStr, ToSmolStr};
 
 use super::level::DEFAULT_HIERARCHY;
 use super::{
-    Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Inherit, KindName, LevelName, MergesInto,
-    NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Strategy, Yield, YieldToRule,
+    Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Hosts, Inherit, KindName, LevelName, MergesInto,
+    NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Select, Strategy, Validation,
+    Waypoints, Yield, YieldToRule,
 };
+use crate::cel::Condition;
 use crate::object::Object;
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -17,9 +19,10 @@ pub const GROUP: &str = "attache.dev";
 pub const KIND: &str = "PolicyKind";
 
 const CLASSES: [(&str, Class); 2] = [("Direct", Class::Direct), ("Inherited", Class::Inherited)];
-const SAME_LEVEL: [(&str, SameLevel); 3] = [
+const SAME_LEVEL: [(&str, SameLevel); 4] = [
     ("OldestIsHigher", SameLevel::OldestIsHigher),
     ("OldestWins", SameLevel::OldestWins),
+    ("OldestAlone", SameLevel::OldestAlone),
     ("RejectNewer", SameLevel::RejectNewer),
 ];
 pub const STRATEGIES: [(&str, Strategy); 9] = [
@@ -37,6 +40,8 @@ const CROSS_NAMESPACE: [(&str, CrossNamespace); 3] =
     [("Never", CrossNamespace::Never), ("Granted", CrossNamespace::Granted), ("Consumer", CrossNamespace::Consumer)];
 const REJECTED_FROM: [(&str, bool); 2] = [("Target", false), ("EveryTarget", true)];
 const ORDERS: [(&str, bool); 2] = [("Descending", true), ("Ascending", false)];
+const PATHS: [(&str, bool); 2] = [("Topology", false), ("Namespaces", true)];
+const WITHOUT_TARGET: [(&str, bool); 2] = [("Refused", false), ("Namespace", true)];
 const PREFER: [(&str, bool); 2] = [("higher", true), ("lower", false)];
 const CONCATENATE: [(&str, Concatenate); 2] =
     [("PreferredFirst", Concatenate::PreferredFirst), ("PreferredLast", Concatenate::PreferredLast)];
@@ -101,22 +106,21 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
     let targets = levels("targets").unwrap_or_else(|| hierarchy.clone());
     let one_level = levels("oneLevel").unwrap_or_default();
     let unmixed = levels("unmixed").unwrap_or_default();
-    let effective_target = match reader.text("effectiveTarget") {
-        Some(name) => {
-            let level = LevelName::parse(&name);
-            if depth(&hierarchy, &level).is_none() {
+    let effective_targets = match levels("effectiveTarget") {
+        Some(names) => {
+            for name in names.iter().filter(|name| depth(&hierarchy, name).is_none()) {
                 reader.complain(
                     Some("effectiveTarget"),
                     format!("`{name}` is not in the hierarchy"),
                     Some(format!("use one of {}", list(&hierarchy))),
                 );
             }
-            level
+            names
         }
-        None => deepest(class, &hierarchy, &targets),
+        None => vec![deepest(class, &hierarchy, &targets)],
     };
     let same_level = reader.choice("sameLevel", &SAME_LEVEL);
-    if class == Class::Direct && matches!(same_level, Some(SameLevel::OldestIsHigher | SameLevel::OldestWins)) {
+    if class == Class::Direct && same_level.is_some_and(|it| it != SameLevel::RejectNewer) {
         let help = "leave `sameLevel` out, or make the kind `Inherited`".to_string();
         reader.complain(Some("sameLevel"), "a Direct kind always rejects the newer policy".to_string(), Some(help));
     }
@@ -129,7 +133,10 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
         class,
         hierarchy,
         targets,
-        effective_target,
+        effective_targets,
+        by_namespace: reader.choice("paths", &PATHS).unwrap_or(false),
+        root_namespace: reader.text("rootNamespace"),
+        waypoints: reader.object("waypoints", Waypoints::read).flatten(),
         one_level,
         sections: reader.flag("sections").unwrap_or(true),
         unmixed,
@@ -141,7 +148,7 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
         }),
         conflicts: conflicts(reader),
         rejected_everywhere: reader.choice("rejectedFrom", &REJECTED_FROM).unwrap_or(false),
-        priority: reader.object("priority", priority).flatten(),
+        priority: reader.objects("priority", priority),
         strategies: strategies.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![default_strategy]),
         rules: patterns(reader, "rules"),
         whole: patterns(reader, "whole"),
@@ -164,6 +171,12 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
             .map(|t| KindName::parse(t))
             .collect(),
         extension_ref: reader.flag("extensionRef").unwrap_or(false),
+        selects: reader.objects("selects", Select::read),
+        hosts: reader.object("hosts", Hosts::read).flatten(),
+        without_target: reader.choice("withoutTarget", &WITHOUT_TARGET).unwrap_or(false),
+        absent: reader.pairs("absent").iter().map(|(path, value)| (Pattern::parse(path), value.clone())).collect(),
+        items: reader.object("items", items).flatten(),
+        validations: reader.objects("validations", validation),
         fields: reader.object("fields", fields).unwrap_or_default(),
         origin,
         group: group?,
@@ -203,16 +216,42 @@ fn conflicts(reader: &mut Reader<'_, '_>) -> Conflicts {
 }
 
 fn priority(reader: &mut Reader<'_, '_>) -> Option<Priority> {
-    let at = match (reader.text("annotation"), reader.text("field")) {
-        (Some(annotation), None) => NumberAt::Annotation(annotation),
-        (None, Some(field)) => NumberAt::Field(keys(&field)),
-        _ => {
-            reader.complain(None, "give either `annotation` or `field`".to_string(), None);
-            return None;
-        }
-    };
+    let (annotation, field, rank) = (reader.text("annotation"), reader.text("field"), reader.number("rank"));
+    let age = reader.flag("age").unwrap_or(false);
+    let words = reader.texts("values");
+    let default = reader.text("default");
     let highest_first = reader.choice("order", &ORDERS).unwrap_or(true);
-    Some(Priority { at, highest_first })
+    match (annotation, field, rank, age) {
+        (Some(annotation), None, None, false) => {
+            Some(Priority::Number { at: NumberAt::Annotation(annotation), highest_first })
+        }
+        (None, Some(field), None, false) => Some(match words {
+            Some(words) => Priority::Word { field: keys(&field), words, default },
+            None => Priority::Number { at: NumberAt::Field(keys(&field)), highest_first },
+        }),
+        (None, None, Some(rank), false) => Some(Priority::Rank(rank)),
+        (None, None, None, true) => Some(Priority::Age),
+        _ => {
+            reader.complain(None, "give one of `annotation`, `field`, `rank` and `age`".to_string(), None);
+            None
+        }
+    }
+}
+
+fn items(reader: &mut Reader<'_, '_>) -> Option<(SmolStr, SmolStr)> {
+    let (list, sorted_by) = (reader.required("list"), reader.required("sortedBy"));
+    Some((list?, sorted_by?))
+}
+
+fn validation(reader: &mut Reader<'_, '_>) -> Option<Validation> {
+    let (rule, message) = (reader.required("rule"), reader.required("message"));
+    match Condition::compile(&rule?) {
+        Ok(rule) => Some(Validation { rule, message: message? }),
+        Err(error) => {
+            reader.complain(Some("rule"), error.to_string(), None);
+            None
+        }
+    }
 }
 
 fn concatenated(reader: &mut Reader<'_, '_>) -> Vec<(Pattern, Concatenate)> {
@@ -301,6 +340,6 @@ fn fields(reader: &mut Reader<'_, '_>) -> Fields {
     }
 }
 
-fn keys(text: &str) -> Vec<SmolStr> {
+pub fn keys(text: &str) -> Vec<SmolStr> {
     text.split('.').map(|key| key.to_smolstr()).collect()
 }

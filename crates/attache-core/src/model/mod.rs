@@ -11,7 +11,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Link, SetId, Terms, is_effective_target};
 use crate::fold::{Effective, Units};
 use crate::kinds::{KindId, PolicyKind};
-use crate::object::Objects;
+use crate::object::{ObjectRef, Objects};
 use crate::order::{Stack, Stacks};
 use crate::policy::Policy;
 use crate::topology::{NodeId, Topology};
@@ -34,6 +34,8 @@ pub struct Model {
     units: Units,
     hierarchy: Arc<Hierarchy>,
     terms_matter: bool,
+    /// The Namespace that stands on top of all others.
+    root: Option<NodeId>,
     stacks: Stacks,
     chains: Chains,
     sets: ChainSets,
@@ -44,12 +46,15 @@ pub struct Model {
 
 impl Model {
     pub fn new(world: World<'_>, id: KindId, kind: &PolicyKind, hierarchy: Arc<Hierarchy>, stacks: Stacks) -> Model {
+        let root = kind.root_namespace.as_ref();
+        let root = root.and_then(|name| world.topology.find(world.objects, &ObjectRef::new("", "Namespace", "", name)));
         let mut model = Model {
             id,
             kind: kind.clone(),
             units: Units::of(kind),
             hierarchy,
             terms_matter: Terms::matter(kind),
+            root,
             stacks,
             chains: Chains::default(),
             sets: ChainSets::default(),

@@ -104,13 +104,15 @@ impl Model {
         terms.filter(|terms| *terms != Terms::default())
     }
 
-    /// What stands right above a node on every path, without being one of its parents: its Namespace, its Service.
+    /// What stands right above a node on every path, without being one of its parents: its Namespaces, its Service.
     pub(super) fn above(&self, world: World<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
         let topology = world.topology;
-        let namespace = if self.hierarchy.has_namespaces() { topology.namespace(node) } else { None };
+        let in_namespace = self.hierarchy.in_namespace(node);
+        let namespace = topology.namespace(node).filter(|_| in_namespace);
+        let root = self.root.filter(|root| in_namespace && Some(*root) != namespace && *root != node);
         let is_port = topology.node(node).level == Level::BackendPort;
         let service = is_port.then(|| topology.whole(node)).filter(|&service| self.hierarchy.has(service));
-        namespace.into_iter().chain(service)
+        root.into_iter().chain(namespace).chain(service)
     }
 
     /// The chains with which one goes on at `node`.
@@ -155,7 +157,7 @@ impl Model {
     }
 
     /// Takes chains past one node: with its policies, and apart for each namespace that has some of its own there.
-    fn pass(&self, chains: &mut impl Linking, node: NodeId, going: &mut Vec<ChainId>) {
+    pub(super) fn pass(&self, chains: &mut impl Linking, node: NodeId, going: &mut Vec<ChainId>) {
         let Some(stack) = self.stacks.get(&node) else { return };
         for at in 0..going.len() {
             let chain = going[at];

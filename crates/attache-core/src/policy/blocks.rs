@@ -4,7 +4,7 @@ use smol_str::{SmolStr, ToSmolStr};
 
 use super::{Block, Which};
 use crate::cel::Condition;
-use crate::kinds::{Fields, PolicyKind, Strategy};
+use crate::kinds::{Fit, Pattern, PolicyKind, Selector, Strategy};
 use crate::object::Object;
 use crate::value::{Map, Path, Segment, Value};
 
@@ -28,10 +28,10 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
         blocks.extend(reading.bare(settings, &path));
         blocks.extend(reading.named(settings, &path, &fields.overrides, Which::Overrides));
     } else {
-        let spec = settings.without(|key| is_target(fields, key) || fields.ignored.iter().any(|name| name == key));
+        let spec = settings.without(|key| is_target(kind, key) || fields.ignored.iter().any(|name| name == key));
         let strategy = kind.default_strategy();
-        let (which, spec) = (Which::Bare, Value::Map(spec));
-        blocks.push(Block { which, strategy, when: None, removes: Vec::new(), spec });
+        let spec = without_absent(Value::Map(spec), kind, &mut Vec::new());
+        blocks.push(Block { which: Which::Bare, strategy, when: None, removes: Vec::new(), spec });
     }
     blocks
 }
@@ -59,7 +59,7 @@ impl<C: FnMut(Path, String)> Reading<'_, C> {
     fn bare(&mut self, settings: &Map, path: &Path) -> Option<Block> {
         let fields = &self.kind.fields;
         let other = |key: &str| {
-            is_target(fields, key)
+            is_target(self.kind, key)
                 || fields.ignored.iter().chain(&fields.defaults).chain(&fields.overrides).any(|name| name == key)
         };
         let mut block = self.block(settings, path, Which::Bare, other);
@@ -121,8 +121,37 @@ pub fn at<'v>(value: &'v Value, keys: &[SmolStr]) -> Option<&'v Value> {
 }
 
 /// Whether a field of the settings holds targets.
-fn is_target(fields: &Fields, key: &str) -> bool {
-    fields.target_refs.iter().chain(&fields.target_selectors).any(|path| {
+fn is_target(kind: &PolicyKind, key: &str) -> bool {
+    let fields = &kind.fields;
+    let chosen = kind.selects.iter().flat_map(|select| {
+        let labels = select.labels.as_ref().map(|(Selector::Full(path) | Selector::Labels(path))| path);
+        labels.into_iter().chain(&select.namespaces)
+    });
+    let hosts = kind.hosts.iter().flat_map(|hosts| [&hosts.field].into_iter().chain(&hosts.export_to));
+    fields.target_refs.iter().chain(&fields.target_selectors).chain(chosen).chain(hosts).any(|path| {
         path.strip_prefix(fields.settings.as_slice()).is_some_and(|rest| rest.first().is_some_and(|k| k == key))
     })
+}
+
+/// A value without the fields whose values mean that they are missing, and without what held nothing else.
+fn without_absent(value: Value, kind: &PolicyKind, path: &mut Vec<Segment>) -> Value {
+    let Value::Map(map) = &value else { return value };
+    if kind.absent.iter().all(|(pattern, _)| pattern.fit(path.iter()) == Fit::No) {
+        return value;
+    }
+    let mut kept = Vec::new();
+    for (key, child) in map.entries() {
+        path.push(Segment::Key(key.clone()));
+        let is_absent = |(pattern, word): &(Pattern, SmolStr)| {
+            child.as_str() == Some(word) && pattern.fit(path.iter()) == Fit::Exact
+        };
+        if !kind.absent.iter().any(is_absent) {
+            let left = without_absent(child.clone(), kind, path);
+            if left == *child || !left.entries().is_empty() {
+                kept.push((key.clone(), left));
+            }
+        }
+        path.pop();
+    }
+    Value::map(kept)
 }

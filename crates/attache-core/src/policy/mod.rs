@@ -1,19 +1,20 @@
 //! Policies: objects whose kind is a policy kind, read into targets and blocks.
 
 mod blocks;
+mod rank;
 mod targets;
+mod validation;
 
-use std::cmp::Ordering;
-
-use jiff::Timestamp;
 use smol_str::SmolStr;
 
 use crate::cel::Condition;
-use crate::kinds::{DictatedBy, KindId, NumberAt, PolicyKind, Registry, Strategy};
+use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Strategy};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Segment, Value};
 
-pub use targets::{From, Target, TargetSelector, Wanted};
+pub use blocks::at as field;
+pub use rank::Rank;
+pub use targets::{Choice, From, Target, TargetSelector, Wanted};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyId(pub u32);
@@ -66,21 +67,6 @@ impl Which {
     }
 }
 
-/// What decides between two policies at one level: the least is first. Names break ties, so it is never equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rank {
-    /// Negated where the highest number is first.
-    pub priority: i64,
-    pub created: Option<Timestamp>,
-}
-
-impl Rank {
-    /// By age alone. What has no timestamp has not been created yet.
-    pub fn by_age(&self, other: &Rank) -> Ordering {
-        (self.created.is_none(), self.created).cmp(&(other.created.is_none(), other.created))
-    }
-}
-
 /// Every policy among the objects, in the order of the objects.
 pub fn read_all(objects: &Objects, kinds: &Registry) -> Vec<Policy> {
     kinds
@@ -99,16 +85,9 @@ fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Po
     let targets = targets::read(object, kind, &mut complain);
     let blocks = blocks::read(object, kind, &mut complain);
     let joins = joins(object, kind, &mut complain);
-    let priority = priority(object, kind, &mut complain);
-    Policy {
-        object: id,
-        kind: kind_id,
-        targets,
-        blocks,
-        joins,
-        rank: Rank { priority, created: object.created },
-        invalid,
-    }
+    let rank = rank::read(object, kind, &mut complain);
+    validation::check(object, kind, &mut complain);
+    Policy { object: id, kind: kind_id, targets, blocks, joins, rank, invalid }
 }
 
 fn joins(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Option<Strategy> {
@@ -121,21 +100,4 @@ fn joins(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, Str
         complain(path, format!("unknown value `{text}`: use {}", known.join(" or ")));
     }
     chosen
-}
-
-fn priority(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> i64 {
-    let Some(priority) = &kind.priority else { return 0 };
-    let number = match &priority.at {
-        NumberAt::Annotation(name) => match object.annotation(name).map(|text| (text, text.trim().parse::<i32>())) {
-            None => 0,
-            Some((_, Ok(number))) => number.into(),
-            Some((text, Err(_))) => {
-                let path = Path::parse("metadata.annotations").key(name.clone());
-                complain(path, format!("invalid value for annotation {name}: {text}; must be a valid integer"));
-                0
-            }
-        },
-        NumberAt::Field(keys) => blocks::at(&object.body, keys).and_then(Value::as_int).unwrap_or(0),
-    };
-    if priority.highest_first { -number } else { number }
 }

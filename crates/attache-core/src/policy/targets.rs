@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::blocks::at;
-use crate::kinds::PolicyKind;
+use crate::kinds::{Among, Hosts, LevelName, PolicyKind, Select, Selector};
 use crate::object::Object;
 use crate::selector::check;
 use crate::value::{Path, Segment, Value};
@@ -17,15 +17,39 @@ pub struct Target {
 
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    Object { group: SmolStr, kind: SmolStr, namespace: Option<SmolStr>, name: SmolStr, section: Option<SmolStr> },
+    Object {
+        group: SmolStr,
+        kind: SmolStr,
+        namespace: Option<SmolStr>,
+        name: SmolStr,
+        section: Option<SmolStr>,
+    },
     Selected(TargetSelector),
+    /// The policy's own Namespace.
+    OwnNamespace,
+    Chosen(Choice),
+    Host(SmolStr),
+}
+
+/// Targets chosen by labels alone.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// A selector; without one, whole Namespaces are meant.
+    pub labels: Option<Value>,
+    /// A selector; without one, the policy's own Namespace is meant.
+    pub namespaces: Option<Value>,
+    pub of: Vec<LevelName>,
+    pub from_root: Among,
 }
 
 impl Wanted {
-    /// The group and the kind of what is wanted.
-    pub fn kind(&self) -> (&str, &str) {
+    /// The group and the kind of what is wanted, where they are given.
+    pub fn kind(&self) -> Option<(&str, &str)> {
         match self {
-            Wanted::Object { group, kind, .. } | Wanted::Selected(TargetSelector { group, kind, .. }) => (group, kind),
+            Wanted::Object { group, kind, .. } | Wanted::Selected(TargetSelector { group, kind, .. }) => {
+                Some((group, kind))
+            }
+            Wanted::OwnNamespace | Wanted::Chosen(_) | Wanted::Host(_) => None,
         }
     }
 }
@@ -63,7 +87,55 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
             Some(one) => add(one, path),
         }
     }
+    // What is named counts before what is chosen.
+    if targets.is_empty() {
+        targets.extend(kind.selects.iter().filter_map(|select| chosen(object, select, complain)));
+    }
+    targets.extend(kind.hosts.as_ref().and_then(|hosts| host(object, hosts, complain)));
+    if targets.is_empty() && kind.without_target {
+        targets.push(Target { wanted: Wanted::OwnNamespace, path: Path::parse("spec") });
+    }
     targets
+}
+
+fn chosen(object: &Object, select: &Select, complain: &mut impl FnMut(Path, String)) -> Option<Target> {
+    let field = |keys: &[SmolStr]| at(&object.body, keys).filter(|value| !value.is_null());
+    let path = |keys: &[SmolStr]| Path::new(keys.iter().cloned().map(Segment::Key).collect());
+    let labels = select.labels.as_ref().map(|selector| match selector {
+        Selector::Full(keys) => (path(keys), field(keys).cloned()),
+        Selector::Labels(keys) => {
+            (path(keys), field(keys).map(|labels| Value::map(vec![("matchLabels".into(), labels.clone())])))
+        }
+    });
+    let namespaces = select.namespaces.as_ref().map(|keys| (path(keys), field(keys).cloned()));
+    let place = labels.iter().chain(&namespaces).find(|(_, value)| value.is_some()).map(|(path, _)| path.clone())?;
+    for (path, selector) in labels.iter().chain(&namespaces).filter_map(|(path, it)| Some((path, it.as_ref()?))) {
+        if let Err(message) = check(selector) {
+            complain(path.clone(), message);
+        }
+    }
+    let wanted = Wanted::Chosen(Choice {
+        labels: labels.and_then(|(_, selector)| selector),
+        namespaces: namespaces.and_then(|(_, selector)| selector),
+        of: select.of.clone(),
+        from_root: select.from_root,
+    });
+    Some(Target { wanted, path: place })
+}
+
+fn host(object: &Object, hosts: &Hosts, complain: &mut impl FnMut(Path, String)) -> Option<Target> {
+    let path = Path::new(hosts.field.iter().cloned().map(Segment::Key).collect());
+    match at(&object.body, &hosts.field) {
+        Some(Value::Str(host)) if !host.is_empty() => Some(Target { wanted: Wanted::Host(host.clone()), path }),
+        None | Some(Value::Null | Value::Str(_)) => {
+            complain(path, "it names no host".to_string());
+            None
+        }
+        Some(other) => {
+            complain(path, format!("it must be a string, not {}", other.type_name()));
+            None
+        }
+    }
 }
 
 fn wanted(value: &Value, path: &Path, selects: bool) -> Result<Wanted, String> {

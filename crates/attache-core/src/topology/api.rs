@@ -25,7 +25,8 @@ pub fn level(group: &str, kind: &str) -> Level {
         ("", "Namespace") => Level::Namespace,
         ("", "Pod")
         | ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
-        | ("batch", "Job" | "CronJob") => Level::Workload,
+        | ("batch", "Job" | "CronJob")
+        | ("networking.istio.io", "WorkloadEntry" | "WorkloadGroup") => Level::Workload,
         _ if is_backend(group, kind) => Level::Backend,
         _ => Level::Other,
     }

@@ -15,6 +15,7 @@ mod gateways;
 mod grants;
 mod hostname;
 mod index;
+mod labels;
 mod link;
 mod links;
 mod listeners;
@@ -36,6 +37,7 @@ use links::Links;
 use sections::Sections;
 
 pub use grants::Grants;
+pub use labels::label;
 pub use namespaces::Namespaces;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use attache_core::attachment::Attachment;
 use attache_core::cel::Condition;
 use attache_core::engine::Engine;
-use attache_core::kinds::{Class, Fit, NumberAt, Pattern, PolicyKind, SameLevel, Strategy};
+use attache_core::kinds::{Class, Fit, NumberAt, Pattern, PolicyKind, Priority, SameLevel, Strategy};
 use attache_core::model::Model;
 use attache_core::policy::{PolicyId, Which};
 use attache_core::text;
@@ -183,10 +183,11 @@ impl<'e> Reference<'e> {
     }
 
     fn priority(&self, policy: PolicyId) -> i64 {
-        let Some(priority) = &self.kind.priority else { return 0 };
-        let NumberAt::Annotation(name) = &priority.at else { unreachable!("worlds have priorities in annotations") };
+        let [Priority::Number { at: NumberAt::Annotation(name), highest_first }] = &self.kind.priority[..] else {
+            return 0;
+        };
         let number = self.engine.policy_object(policy).annotation(name).map_or(0, |text| text.parse().unwrap());
-        if priority.highest_first { number } else { -number }
+        if *highest_first { number } else { -number }
     }
 
     pub fn is_accepted(&self, policy: PolicyId) -> bool {
@@ -221,6 +222,7 @@ impl<'e> Reference<'e> {
                         .extend(older_first.iter().flat_map(|it| self.blocks(it.policy).into_iter().map(|b| (*it, b))));
                     continue;
                 }
+                SameLevel::OldestAlone => older_first.into_iter().take(1).collect(),
                 SameLevel::OldestWins | SameLevel::RejectNewer => older_first,
             };
             // The older wins: as a default it comes first, as an override last.

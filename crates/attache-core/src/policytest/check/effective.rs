@@ -41,7 +41,7 @@ fn model<'e>(checking: &Checking<'e>, name: &str) -> Result<ModelOf<'e>, Trouble
     let Some((id, kind)) = engine.kinds().iter().find(|(_, kind)| is_wanted(kind)) else {
         return Err(checking.unknown_policy_kind("policyKind", &wanted));
     };
-    let hierarchy = Hierarchy::new(engine.objects(), engine.topology(), &kind.hierarchy);
+    let hierarchy = Hierarchy::new(engine.objects(), engine.topology(), kind.shape());
     Ok(ModelOf::Empty(Box::new(Model::new(engine.world(), id, kind, Arc::new(hierarchy), Stacks::new()))))
 }
 

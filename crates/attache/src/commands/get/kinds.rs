@@ -21,7 +21,7 @@ struct Kind {
     class: String,
     hierarchy: Vec<String>,
     targets: Vec<String>,
-    effective_target: String,
+    effective_target: Vec<String>,
     same_level: String,
     strategies: Vec<String>,
     /// Where its description comes from.
@@ -78,7 +78,7 @@ pub fn get(input: &Input, name: Option<&str>, format: Option<Format>, screen: &m
                     kind.same_level.into(),
                     kind.policies.to_string().into(),
                     kind.from.into(),
-                    kind.effective_target.into(),
+                    kind.effective_target.join(", ").into(),
                     kind.targets.join(", ").into(),
                     kind.hierarchy.join(" > ").into(),
                 ]);
@@ -97,7 +97,7 @@ fn describe(input: &Input, id: KindId, kind: &PolicyKind) -> Kind {
         class: format!("{:?}", kind.class),
         hierarchy: names(&kind.hierarchy),
         targets: names(&kind.targets),
-        effective_target: kind.effective_target.to_string(),
+        effective_target: names(&kind.effective_targets),
         same_level: format!("{:?}", kind.same_level),
         strategies: kind.strategies.iter().map(|strategy| format!("{strategy:?}").to_lowercase()).collect(),
         from: match &kind.origin {

@@ -113,5 +113,13 @@ fn target(target: &Target) -> String {
             let section = selector.section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
             format!("{}{section} with {}", selector.kind, inline(&selector.labels))
         }
+        Wanted::OwnNamespace => "its namespace".to_owned(),
+        Wanted::Host(host) => format!("host {host}"),
+        Wanted::Chosen(choice) => {
+            let of: Vec<String> = choice.of.iter().map(|level| level.to_string().to_lowercase()).collect();
+            let what = choice.labels.as_ref().map(|labels| format!("{}s with {}", of.join("s and "), inline(labels)));
+            let namespaces = choice.namespaces.as_ref().map(|labels| format!("namespaces with {}", inline(labels)));
+            what.into_iter().chain(namespaces).collect::<Vec<_>>().join(" in ")
+        }
     }
 }

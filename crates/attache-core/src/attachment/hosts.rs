@@ -1,0 +1,110 @@
+//! Targets named by host, as the clients of a mesh see them.
+
+use std::cell::OnceCell;
+
+use hashbrown::HashMap;
+
+use super::{Attaching, Outcome, Place, Reason, Via};
+use crate::kinds::{Hosts, PolicyKind};
+use crate::object::{Object, Objects};
+use crate::policy::field;
+use crate::topology::{Level, NodeId, Topology};
+use crate::value::Value;
+
+/// Services and what else has hosts, by host, each with its namespace. Found out when somebody names one.
+#[derive(Debug, Default)]
+pub struct ByHost(OnceCell<HashMap<String, Vec<NodeId>>>);
+
+impl ByHost {
+    fn get(&self, objects: &Objects, topology: &Topology, domain: &str) -> &HashMap<String, Vec<NodeId>> {
+        self.0.get_or_init(|| {
+            let mut found: HashMap<String, Vec<NodeId>> = HashMap::new();
+            for (id, object) in objects.iter() {
+                let node = NodeId(id.0);
+                if topology.node(node).level != Level::Backend {
+                    continue;
+                }
+                let given = object.spec().list_at("hosts").iter().filter_map(Value::as_str);
+                given.for_each(|host| found.entry(host.to_string()).or_default().push(node));
+                if object.id.group.is_empty() {
+                    let host = format!("{}.{}.svc.{domain}", object.id.name, object.id.namespace);
+                    found.entry(host).or_default().push(node);
+                }
+            }
+            found
+        })
+    }
+}
+
+/// Who sees a policy.
+enum Seen {
+    ByAll,
+    By(Vec<NodeId>),
+}
+
+impl Attaching<'_> {
+    pub(super) fn host(&self, policy: &Object, kind: &PolicyKind, hosts: &Hosts, host: &str) -> Outcome<Vec<Place>> {
+        let own = &policy.id.namespace;
+        let full = match host.contains(['.', '*']) {
+            true => host.to_string(),
+            false => format!("{host}.{own}.svc.{}", hosts.domain),
+        };
+        let by_host = self.by_host.get(self.objects, self.topology, &hosts.domain);
+        let nodes: Vec<NodeId> = match full.strip_prefix('*') {
+            None => by_host.get(&full).cloned().unwrap_or_default(),
+            Some(suffix) => {
+                let matching = by_host.iter().filter(|(host, _)| host.ends_with(suffix));
+                let mut nodes: Vec<NodeId> = matching.flat_map(|(_, nodes)| nodes.iter().copied()).collect();
+                nodes.sort_unstable();
+                nodes.dedup();
+                nodes
+            }
+        };
+        if nodes.is_empty() {
+            return Err((Reason::TargetNotFound, format!("no Service or ServiceEntry has the host `{full}`")));
+        }
+        let seen = self.seen(policy, hosts);
+        let here = self.namespace(own);
+        let is_root = kind.root_namespace.as_ref() == Some(own);
+        let mut places = Vec::new();
+        for node in nodes {
+            let home = self.topology.namespace(node);
+            // What a namespace says for its own clients counts before what the Service's says, and the root's last.
+            let via = |from: Option<NodeId>| {
+                let distance = match () {
+                    () if from.is_some() && from == here && home != here => 0,
+                    () if home == here => 1,
+                    () => 2,
+                };
+                Via::Host { distance, breadth: breadth(&full) }
+            };
+            match &seen {
+                Seen::ByAll if home == here || is_root => places.push((node, None, via(None))),
+                Seen::ByAll => places.push((node, here, via(here))),
+                Seen::By(namespaces) => {
+                    let rest = namespaces.iter().filter(|&&it| home == here || is_root || Some(it) == here);
+                    places.extend(rest.map(|&from| (node, Some(from), via(Some(from)))));
+                }
+            }
+        }
+        match places.is_empty() {
+            true => Err((Reason::RefNotPermitted, format!("no client of `{full}` sees it: it is exported to none"))),
+            false => Ok(places),
+        }
+    }
+
+    fn seen(&self, policy: &Object, hosts: &Hosts) -> Seen {
+        let list = hosts.export_to.as_ref().and_then(|path| field(&policy.body, path)).map_or(&[][..], Value::items);
+        let names = || list.iter().filter_map(Value::as_str);
+        if list.is_empty() || names().any(|name| name == "*") {
+            return Seen::ByAll;
+        }
+        let name = |name| if name == "." { policy.id.namespace.as_str() } else { name };
+        Seen::By(names().filter_map(|it| self.namespace(name(it))).collect())
+    }
+}
+
+/// How much a host takes in: nothing beside itself, or, the shorter it is, the more.
+fn breadth(host: &str) -> u32 {
+    if host.starts_with('*') { u32::MAX - host.len().min(1 << 16) as u32 } else { 0 }
+}

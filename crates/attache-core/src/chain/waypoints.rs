@@ -1,0 +1,41 @@
+//! Which Gateway stands before which Service, for kinds that know waypoints.
+
+use crate::kinds::Waypoints;
+use crate::object::{Object, Objects};
+use crate::topology::{Level, NodeId, Topology};
+
+const GATEWAY_API: &str = "gateway.networking.k8s.io";
+
+/// The value of the label by which something does without the waypoint of its Namespace.
+const NONE: &str = "none";
+
+impl Waypoints {
+    pub fn is_one(&self, gateway: &Object) -> bool {
+        gateway.spec().get_str("gatewayClassName") == Some(&self.class)
+    }
+
+    /// The Gateway that a Service, or else its Namespace, names.
+    pub fn before(&self, objects: &Objects, topology: &Topology, service: NodeId) -> Option<NodeId> {
+        let service = topology.node(service).owner.object()?;
+        let object = objects.get(service);
+        let namespace = objects.lookup("", "Namespace", "", &object.id.namespace).map(|id| objects.get(id));
+        let holder = [Some(object), namespace].into_iter().flatten();
+        let (holder, name) = holder.filter_map(|it| Some((it, it.labels().get_str(&self.label)?))).next()?;
+        if name == NONE {
+            return None;
+        }
+        let home = holder.labels().get_str(&self.namespace_label).unwrap_or(&object.id.namespace);
+        let gateway = objects.lookup(GATEWAY_API, "Gateway", home, name)?;
+        self.is_one(objects.get(gateway)).then_some(NodeId(gateway.0))
+    }
+
+    /// Whether a node is reached only by policies that name it, or what stands before it.
+    pub fn is_apart(&self, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
+        let it = topology.node(node);
+        match (it.level, it.owner.object()) {
+            (Level::Namespace | Level::Workload, _) => false,
+            (Level::Gateway, Some(gateway)) => self.is_one(objects.get(gateway)),
+            _ => true,
+        }
+    }
+}

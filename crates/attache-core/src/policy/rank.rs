@@ -1,0 +1,104 @@
+//! What decides between two policies at one level.
+
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+use smol_str::SmolStr;
+
+use super::blocks::at;
+use crate::kinds::{NumberAt, PolicyKind, Priority};
+use crate::object::Object;
+use crate::value::{Path, Segment, Value};
+
+/// The least is first. Names break ties, so it is never equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// One number for each priority of the kind, negated where the highest is first.
+    pub priority: Vec<i64>,
+    pub created: Option<Timestamp>,
+}
+
+impl Rank {
+    /// By age alone. What has no timestamp has not been created yet.
+    pub fn by_age(&self, other: &Rank) -> Ordering {
+        (self.created.is_none(), self.created).cmp(&(other.created.is_none(), other.created))
+    }
+}
+
+pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Rank {
+    let priority = kind.priority.iter().map(|priority| number(object, priority, complain)).collect();
+    Rank { priority, created: object.created }
+}
+
+fn number(object: &Object, priority: &Priority, complain: &mut impl FnMut(Path, String)) -> i64 {
+    match priority {
+        Priority::Rank(rank) => *rank,
+        Priority::Age => object.created.map_or(i64::MAX, |created| created.as_second()),
+        Priority::Word { field, words, default } => word(object, field, words, default.as_ref(), complain),
+        Priority::Number { at, highest_first } => {
+            let number = match at {
+                NumberAt::Annotation(name) => annotation(object, name, complain),
+                NumberAt::Field(field) => whole_number(object, field, complain),
+            };
+            if *highest_first { number.saturating_neg() } else { number }
+        }
+    }
+}
+
+fn annotation(object: &Object, name: &SmolStr, complain: &mut impl FnMut(Path, String)) -> i64 {
+    let Some(text) = object.annotation(name) else { return 0 };
+    text.trim().parse::<i32>().map(i64::from).unwrap_or_else(|_| {
+        let path = Path::parse("metadata.annotations").key(name.clone());
+        complain(path, format!("invalid value for annotation {name}: {text}; must be a valid integer"));
+        0
+    })
+}
+
+fn whole_number(object: &Object, field: &[SmolStr], complain: &mut impl FnMut(Path, String)) -> i64 {
+    match at(&object.body, field) {
+        None | Some(Value::Null) => 0,
+        Some(Value::Int(number)) => *number,
+        Some(other) => {
+            complain(path(field), format!("it must be a whole number, not {}", shown(other)));
+            0
+        }
+    }
+}
+
+/// The position of a field's word among those it can have.
+fn word(
+    object: &Object,
+    field: &[SmolStr],
+    words: &[SmolStr],
+    default: Option<&SmolStr>,
+    complain: &mut impl FnMut(Path, String),
+) -> i64 {
+    let found = match at(&object.body, field) {
+        None | Some(Value::Null) => default.map(SmolStr::as_str),
+        Some(Value::Str(text)) => Some(text.as_str()),
+        Some(_) => None,
+    };
+    let position = found.and_then(|found| words.iter().position(|word| word == found));
+    let position = position.unwrap_or_else(|| {
+        let known: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        let known = known.join(", ");
+        let message = match at(&object.body, field) {
+            None | Some(Value::Null) => format!("it is missing: use one of {known}"),
+            Some(other) => format!("unknown value {}: use one of {known}", shown(other)),
+        };
+        complain(path(field), message);
+        words.len()
+    });
+    position as i64
+}
+
+fn shown(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) => format!("`{text}`"),
+        None => value.type_name().to_string(),
+    }
+}
+
+fn path(field: &[SmolStr]) -> Path {
+    Path::new(field.iter().cloned().map(Segment::Key).collect())
+}

@@ -1,0 +1,18 @@
+//! What a kind demands of its policies.
+
+use crate::kinds::PolicyKind;
+use crate::object::Object;
+use crate::value::{Map, Path, Value};
+
+/// Complains of everything that a kind's own rules do not allow. A rule that cannot be evaluated is not fulfilled.
+pub fn check(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) {
+    let empty = Value::Map(Map::default());
+    let spec = if object.spec().is_null() { &empty } else { object.spec() };
+    for validation in &kind.validations {
+        match validation.rule.holds(spec) {
+            Ok(true) => {}
+            Ok(false) => complain(Path::parse("spec"), validation.message.to_string()),
+            Err(error) => complain(Path::parse("spec"), format!("{} ({error})", validation.message)),
+        }
+    }
+}
