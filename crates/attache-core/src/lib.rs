@@ -23,6 +23,7 @@ pub mod order;
 pub mod policy;
 pub mod policytest;
 pub mod problem;
+pub mod reach;
 mod reader;
 pub mod selector;
 pub mod status;

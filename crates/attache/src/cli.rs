@@ -71,6 +71,7 @@ pub struct Global {
 pub enum Command {
     Get(commands::get::Get),
     Effective(commands::effective::Effective),
+    Reach(commands::reach::Reach),
     Plan(commands::plan::Plan),
     Status(commands::status::Status),
     Topology(commands::topology::Topology),

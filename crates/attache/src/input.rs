@@ -87,6 +87,16 @@ impl Input {
         }
     }
 
+    /// The policy that `words` name.
+    pub fn policy_named(&self, words: &[String], global: &Global) -> Result<PolicyId, Failure> {
+        let id = self.target(words, global)?.0.id;
+        let found = self.engine.policies().find(|(policy, _)| *self.engine.policy_id(*policy) == id);
+        found.map(|(policy, _)| policy).ok_or_else(|| {
+            let help = format!("see {} get policies, and for objects {} effective", program(), program());
+            Problem::error(format!("{id} is not a policy")).help(help).into()
+        })
+    }
+
     /// The policy kinds that are called `name`, or all of them.
     pub fn models(&self, name: Option<&str>) -> Result<Vec<&Model>, Failure> {
         let models = self.engine.models().iter();

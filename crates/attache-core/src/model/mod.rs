@@ -18,6 +18,7 @@ use crate::topology::{NodeId, Topology};
 use crate::value::Value;
 
 pub use scopes::Scope;
+pub(crate) use spread::stack_node;
 
 /// What everything about one kind is worked out from.
 #[derive(Clone, Copy, Debug)]

@@ -185,7 +185,7 @@ impl Model {
 }
 
 /// Where the policies of a node are found: those on a Service hold for its frontend too.
-pub(super) fn stack_node(world: World<'_>, node: NodeId) -> NodeId {
+pub(crate) fn stack_node(world: World<'_>, node: NodeId) -> NodeId {
     match world.topology.node(node).level {
         Level::Frontend => world.topology.whole(node),
         _ => node,

@@ -4,6 +4,7 @@ pub mod completions;
 pub mod effective;
 pub mod get;
 pub mod plan;
+pub mod reach;
 pub mod status;
 pub mod test;
 pub mod topology;
@@ -35,6 +36,7 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
     match &cli.command {
         Command::Get(command) => command.run(&cli.global, screen),
         Command::Effective(command) => command.run(&cli.global, screen),
+        Command::Reach(command) => command.run(&cli.global, screen),
         Command::Plan(command) => command.run(&cli.global, screen),
         Command::Status(command) => command.run(&cli.global, screen),
         Command::Topology(command) => command.run(&cli.global, screen),

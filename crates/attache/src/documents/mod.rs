@@ -2,6 +2,7 @@
 
 pub mod effective;
 pub mod plan;
+pub mod reach;
 pub mod status;
 
 use std::marker::PhantomData;

@@ -194,7 +194,8 @@ impl EffectiveView<'_> {
         paint(DIM, text).into()
     }
 
-    fn why(&self, lost: &Superseded) -> String {
+    /// Why a value lost, in words.
+    pub fn why(&self, lost: &Superseded) -> String {
         let Some(by) = lost.by.map(|by| self.input.policy(by)) else {
             return match lost.reason {
                 Loss::ConditionFalse => "its condition does not hold".to_owned(),

@@ -7,6 +7,7 @@ mod errors;
 mod get;
 mod help;
 mod plan;
+mod reach;
 mod status;
 mod test;
 mod topology;

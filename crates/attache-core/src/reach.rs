@@ -1,0 +1,106 @@
+//! How far a policy reaches: what feels it, which of its rules where, and who beats it where.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::chain::{ChainId, Link};
+use crate::engine::Engine;
+use crate::fold::Superseded;
+use crate::model::{Model, stack_node};
+use crate::policy::PolicyId;
+use crate::topology::NodeId;
+use crate::value::Path;
+
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// Everything at or below its targets in the scopes where some of it is in force, in order.
+    pub felt: Vec<NodeId>,
+    /// Scopes in which the same becomes of it.
+    pub parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub scopes: u64,
+    /// Where the scopes end, in order.
+    pub ends: Vec<NodeId>,
+    pub in_force: Vec<Path>,
+    pub lost: Vec<Superseded>,
+}
+
+impl Engine {
+    /// How far a policy reaches, or one rule of it: a dotted path, or the last word of one.
+    pub fn reach(&self, policy: PolicyId, rule: Option<&str>) -> Reach {
+        let Some(model) = self.model(self.policy(policy).kind) else { return Reach::default() };
+        let mut felt = BTreeSet::new();
+        let mut parts: BTreeMap<ChainId, Part> = BTreeMap::new();
+        for target in model.effective_targets(self.world()) {
+            if !model.chains_at(target).iter().any(|(chain, _)| is_in(model, *chain, policy)) {
+                continue;
+            }
+            model.scopes(self.world(), target, &mut |scope| {
+                if !is_in(model, scope.chain, policy) {
+                    return;
+                }
+                let part = parts.entry(scope.chain).or_insert_with(|| self.part(model, scope.chain, policy, rule));
+                part.scopes += 1;
+                if part.ends.last() != Some(&target) {
+                    part.ends.push(target);
+                }
+                if !part.in_force.is_empty() {
+                    let first =
+                        scope.nodes.iter().position(|node| is_on(model, stack_node(self.world(), *node), policy));
+                    let first = first.unwrap_or(scope.nodes.len());
+                    felt.extend(&scope.nodes[first..]);
+                }
+            });
+        }
+        let parts = parts.into_values().filter(|part| !(part.in_force.is_empty() && part.lost.is_empty()));
+        Reach { felt: felt.into_iter().collect(), parts: together(parts) }
+    }
+
+    fn part(&self, model: &Model, chain: ChainId, policy: PolicyId, rule: Option<&str>) -> Part {
+        let effective = model.effective(self.world(), chain);
+        let meant = |path: &Path| rule.is_none_or(|rule| is_rule(path, rule));
+        let own = effective.origins.iter().filter(|it| it.policy == policy).map(|it| &it.path);
+        let applied = effective.applied.iter().filter(|it| it.policy == policy && rule.is_none());
+        let lost = effective.superseded.iter().filter(|it| it.policy == policy && meant(&it.path));
+        Part {
+            scopes: 0,
+            ends: Vec::new(),
+            in_force: own.filter(|path| meant(path)).cloned().chain(applied.map(|_| Path::default())).collect(),
+            lost: lost.cloned().collect(),
+        }
+    }
+}
+
+/// Parts in which the same rules are in force and the same lost to the same, as one.
+fn together(parts: impl Iterator<Item = Part>) -> Vec<Part> {
+    let mut found: Vec<Part> = Vec::new();
+    for part in parts {
+        match found.iter_mut().find(|it| it.in_force == part.in_force && it.lost == part.lost) {
+            Some(same) => {
+                same.scopes += part.scopes;
+                same.ends.extend(part.ends);
+                same.ends.sort_unstable();
+                same.ends.dedup();
+            }
+            None => found.push(part),
+        }
+    }
+    found
+}
+
+/// Whether a path is what is called `rule`, or part of it.
+fn is_rule(path: &Path, rule: &str) -> bool {
+    path.starts_with(&Path::parse(rule))
+        || Path::parse(rule).starts_with(path)
+        || path.to_string().ends_with(&format!(".{rule}"))
+}
+
+fn is_in(model: &Model, chain: ChainId, policy: PolicyId) -> bool {
+    model.links(chain).any(|link| matches!(link, Link::Node(node) if is_on(model, node, policy)))
+}
+
+fn is_on(model: &Model, node: NodeId, policy: PolicyId) -> bool {
+    model.stack(node).is_some_and(|stack| stack.accepted.iter().any(|attachment| attachment.policy == policy))
+}

@@ -1,0 +1,41 @@
+use super::run;
+
+#[test]
+fn of_a_policy_that_is_beaten_in_part() {
+    insta::assert_snapshot!(run("attache reach retrypolicy/be-patient -f examples/bakery"));
+}
+
+#[test]
+fn of_a_policy_in_colour() {
+    insta::assert_snapshot!(run("attache reach retrypolicy/be-patient --color always -f examples/bakery"));
+}
+
+#[test]
+fn of_one_rule() {
+    insta::assert_snapshot!(run("attache reach retrypolicy be-patient --rule attempts -f examples/bakery"));
+}
+
+#[test]
+fn of_a_rule_that_nothing_feels() {
+    insta::assert_snapshot!(run("attache reach retrypolicy/be-patient --rule timeout -f examples/bakery"));
+}
+
+#[test]
+fn of_a_rule_that_does_not_exist() {
+    insta::assert_snapshot!(run("attache reach retrypolicy/be-patient --rule colour -f examples/bakery"));
+}
+
+#[test]
+fn of_something_that_is_no_policy() {
+    insta::assert_snapshot!(run("attache reach httproute/cakes -f examples/bakery"));
+}
+
+#[test]
+fn as_json() {
+    insta::assert_snapshot!(run("attache reach retrypolicy/pay-once -o json -f examples/bakery"));
+}
+
+#[test]
+fn by_name() {
+    insta::assert_snapshot!(run("attache reach retrypolicy/pay-once -o name -f examples/bakery"));
+}
