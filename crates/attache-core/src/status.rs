@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use crate::attachment::{Reason, Refusal};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
-use crate::model::Model;
+use crate::model::{Free, Model};
 use crate::policy::PolicyId;
 use crate::topology::NodeId;
 
@@ -119,6 +119,7 @@ impl Engine {
         }
         let mut targets: Vec<TargetStatus> = affected
             .into_iter()
+            .filter(|(_, affected_by)| !affected_by.is_empty())
             .map(|(target, mut affected_by)| {
                 affected_by.sort();
                 affected_by.dedup();
@@ -134,6 +135,7 @@ impl Engine {
         let world = self.world();
         let mut below: HashMap<(NodeId, ChainId), Vec<PolicyId>> = HashMap::new();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
+        let mut free = Free::default();
         for &node in self.topology().order().iter().rev() {
             for &(chain, _) in model.chains_at(node) {
                 let mut policies = below.remove(&(node, chain)).unwrap_or_default();
@@ -147,7 +149,7 @@ impl Engine {
                 policies.sort();
                 policies.dedup();
                 affected.entry(node).or_default().extend(&policies);
-                for (above, known) in model.above_on(world, node, chain) {
+                for (above, known) in model.above_on(world, node, chain, &mut free) {
                     affected.entry(above).or_default().extend(policies.iter().filter(|it| known.contains(it)));
                 }
                 for (parent, before) in model.before(world, node, chain) {
@@ -161,11 +163,8 @@ impl Engine {
     }
 
     fn in_chain(&self, model: &Model, chain: ChainId) -> Vec<PolicyId> {
-        let nodes = model.links(chain).filter_map(|link| match link {
-            Link::Node(node) => model.stack(node),
-            Link::From(_) | Link::On(_) => None,
-        });
-        nodes.flat_map(|stack| stack.accepted.iter().map(|attachment| attachment.policy)).collect()
+        let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
+        stacks.flat_map(|stack| stack.accepted.iter().map(|attachment| attachment.policy)).collect()
     }
 }
 

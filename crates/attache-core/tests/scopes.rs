@@ -1,12 +1,14 @@
-//! Scopes and folds that were once wrong, each as small as it can be.
+//! Scopes, folds and counts that were once wrong, each as small as it can be.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
 
 use attache_core::engine::Engine;
+use attache_core::fold::Loss;
 use attache_core::kinds::Settings;
 use attache_core::object::Objects;
+use attache_core::status::{Enforcement, ScopeCounts};
 use attache_core::text;
 
 const WORLD: &str = "
@@ -36,8 +38,7 @@ spec:
 ---
 ";
 
-/// The scopes of a node, and what is in force in each.
-fn scopes(kind: &str, documents: &[&str], node: &str) -> Vec<String> {
+fn engine(kind: &str, documents: &[&str]) -> Engine {
     let kind = format!(
         "{{apiVersion: attache.dev/v1alpha1, kind: PolicyKind, metadata: {{name: p}}, \
          spec: {{group: x.io, kind: P, clusterTargets: true, {kind}}}}}"
@@ -47,6 +48,12 @@ fn scopes(kind: &str, documents: &[&str], node: &str) -> Vec<String> {
     assert!(reading.problems.is_empty(), "{:?}", reading.problems);
     let engine = Engine::new(Objects::new(reading.objects), &[], Settings::default());
     assert!(engine.problems().is_empty(), "{:?}", engine.problems());
+    engine
+}
+
+/// The scopes of a node, and what is in force in each.
+fn scopes(kind: &str, documents: &[&str], node: &str) -> Vec<String> {
+    let engine = engine(kind, documents);
     let name = |id| engine.topology().name(engine.objects(), id);
     let (node, _) = engine.topology().nodes().find(|(id, _)| name(*id) == node).unwrap();
     let model = &engine.models()[0];
@@ -167,4 +174,83 @@ fn a_rule_reaches_the_port_it_names_and_not_that_of_a_namesake() {
     assert_eq!(at("Service/a/s#two"), ["Service/a/s > Service/a/s#two: nothing"]);
     assert_eq!(at("Service/b/s#one"), ["Service/b/s > Service/b/s#one: nothing"]);
     assert_eq!(at("Service/b/s#two"), [r#"HTTPRoute/a/r > Service/b/s > Service/b/s#two: {"color":"red"}"#]);
+}
+
+#[test]
+fn requests_of_a_consumer_have_one_scope_though_a_direct_policy_is_for_them_on_two_objects() {
+    let kind = "class: Direct, hierarchy: [Gateway, Route], crossNamespace: Consumer";
+    let route = route("a", "parentRefs: [{name: g}]");
+    let elsewhere = |target: &str| target.replace("name: ", "namespace: a, name: ");
+    let on_gateway = policy("b", "p", &format!("{}, color: red", elsewhere(ON_GATEWAY)));
+    let on_route = policy("b", "q", &format!("{}, color: blue", elsewhere(ON_ROUTE)));
+    let found = scopes(kind, &[&route, &on_gateway, &on_route], "HTTPRoute/a/r");
+    let path = "Gateway/a/g > HTTPRoute/a/r";
+    assert_eq!(found, [format!("{path}: nothing"), format!(r#"{path} from Namespace/b: {{"color":"blue"}}"#)]);
+}
+
+#[test]
+fn a_policy_that_is_not_accepted_is_overridden_wherever_it_would_be() {
+    let kind = "hierarchy: [Gateway], effectiveTarget: Gateway, sameLevel: RejectNewer";
+    let (first, second) = (format!("{ON_GATEWAY}, color: red"), format!("{ON_GATEWAY}, color: blue"));
+    let engine = engine(kind, &[&policy("a", "p", &first), &policy("a", "q", &second)]);
+    let [_, rejected] = &engine.policy_statuses()[..] else { panic!() };
+    assert_eq!(rejected.scopes, ScopeCounts { total: 1, enforced: 0, partial: 0, overridden: 1 });
+}
+
+#[test]
+fn a_policy_without_rules_is_in_the_path_all_the_same() {
+    let kind = "hierarchy: [Gateway], effectiveTarget: Gateway";
+    let engine = engine(kind, &[&policy("a", "p", ON_GATEWAY)]);
+    let status = &engine.policy_statuses()[0];
+    assert_eq!((status.enforcement, status.scopes.total), (Enforcement::Enforced, 1));
+    assert!(engine.target_statuses().is_empty());
+}
+
+#[test]
+fn what_is_removed_from_an_atomic_default_is_lost_once() {
+    let kind = "hierarchy: [Gateway, Route], effectiveTarget: Route";
+    let route = route("a", "parentRefs: [{name: g}]");
+    let above = policy("a", "above", &format!("{ON_GATEWAY}, color: red"));
+    let below = policy("a", "below", &format!("{ON_ROUTE}, size: 1, remove: [color]"));
+    let engine = engine(kind, &[&route, &above, &below]);
+    let model = &engine.models()[0];
+    let target = model.effective_targets(engine.world()).next().unwrap();
+    let superseded = &model.effective(engine.world(), model.chains_at(target)[0].0).superseded;
+    let reasons: Vec<(String, Loss)> = superseded.iter().map(|lost| (lost.path.to_string(), lost.reason)).collect();
+    assert_eq!(reasons, [("color".to_owned(), Loss::Removed)]);
+}
+
+#[test]
+fn a_namespace_is_not_affected_by_what_stands_below_it_though_the_path_comes_back_to_it() {
+    let kind = "hierarchy: [Namespace, Gateway, Route, Backend], effectiveTarget: Backend";
+    let grant = "{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: all, namespace: a}, \
+                 spec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: b}], \
+                 to: [{group: '', kind: Service}]}}";
+    let route = route(
+        "b",
+        "parentRefs: [{name: g, namespace: a}], rules: [{backendRefs: [{name: s, namespace: a, port: 80}]}]",
+    );
+    let engine = engine(kind, &[grant, &route, &policy("b", "p", &format!("{ON_ROUTE}, color: red"))]);
+    let affected: Vec<String> =
+        engine.target_statuses().iter().map(|status| engine.topology().name(engine.objects(), status.target)).collect();
+    assert_eq!(affected, ["Service/a/s", "HTTPRoute/b/r"]);
+}
+
+#[test]
+fn a_listener_is_not_affected_by_a_direct_policy_of_the_route_below() {
+    let kind = "class: Direct, hierarchy: [Gateway, Listener, Route]";
+    let route = route("a", "parentRefs: [{name: g}]");
+    let both = policy(
+        "a",
+        "both",
+        "color: red, targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: g}, \
+         {group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}]",
+    );
+    let own =
+        policy("a", "own", &format!("{}, color: blue", ON_GATEWAY.replace("name: g", "name: g, sectionName: http")));
+    let engine = engine(kind, &[&route, &both, &own]);
+    let name = |id| engine.topology().name(engine.objects(), id);
+    let statuses = engine.target_statuses();
+    let listener = statuses.iter().find(|status| name(status.target) == "Gateway/a/g#http").unwrap();
+    assert_eq!(listener.affected_by.iter().map(|id| engine.policy_id(*id).name.as_str()).collect::<Vec<_>>(), ["own"]);
 }

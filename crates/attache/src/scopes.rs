@@ -118,10 +118,7 @@ impl Focus {
 
 /// The Namespace whose requests are meant, if not all are.
 pub fn from(model: &Model, chain: ChainId) -> Option<NodeId> {
-    model.links(chain).find_map(|link| match link {
-        Link::From(namespace) => Some(namespace),
-        Link::Node(_) | Link::On(_) => None,
-    })
+    model.links(chain).find_map(Link::from)
 }
 
 /// A scope on one line: an object whose section follows, and Namespaces, go without saying.

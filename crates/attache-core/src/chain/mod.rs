@@ -27,10 +27,30 @@ impl ChainId {
 pub enum Link {
     /// The policies on this node.
     Node(NodeId),
-    /// From here on, only requests from this Namespace are meant.
+    /// From here on, requests from this Namespace are meant, apart from all others.
     From(NodeId),
     /// From here on, policies meet on these terms.
     On(Terms),
+    /// From here on, there are only requests from this Namespace.
+    Only(NodeId),
+}
+
+impl Link {
+    /// The node whose policies it adds.
+    pub fn node(self) -> Option<NodeId> {
+        match self {
+            Link::Node(node) => Some(node),
+            Link::From(_) | Link::Only(_) | Link::On(_) => None,
+        }
+    }
+
+    /// The Namespace to whose requests it limits the chain.
+    pub fn from(self) -> Option<NodeId> {
+        match self {
+            Link::Node(_) | Link::On(_) => None,
+            Link::From(namespace) | Link::Only(namespace) => Some(namespace),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -77,17 +97,14 @@ impl Chains {
 
     /// The Namespace whose requests are meant, if not all are.
     pub fn from(&self, chain: ChainId) -> Option<NodeId> {
-        self.links(chain).find_map(|link| match link {
-            Link::From(namespace) => Some(namespace),
-            Link::Node(_) | Link::On(_) => None,
-        })
+        self.links(chain).find_map(Link::from)
     }
 
     /// The terms on which the policies of a chain meet.
     pub fn terms(&self, chain: ChainId) -> Terms {
         self.links(chain).fold(Terms::default(), |terms, link| match link {
             Link::On(more) => terms.and(more),
-            Link::Node(_) | Link::From(_) => terms,
+            Link::Node(_) | Link::From(_) | Link::Only(_) => terms,
         })
     }
 

@@ -98,7 +98,7 @@ pub fn fold(
     }
     fold.give_way(layers);
     fold.give_way_to_rule();
-    fold.finish()
+    fold.finish(layers)
 }
 
 struct Fold<'a> {
@@ -191,6 +191,9 @@ impl<'a> Fold<'a> {
             return;
         }
         let spec = if self.removed.is_empty() { block.spec.clone() } else { self.without_removed(&block.spec, source) };
+        if spec.entries().is_empty() {
+            return;
+        }
         let (merge, tree) = (&mut self.merge, &mut self.tree);
         match block.strategy {
             Strategy::Merge | Strategy::Shallow => merge.fill_units(tree, &spec, source),

@@ -120,7 +120,7 @@ impl<'a> Fold<'a> {
         if let Some((list, sorted_by)) = &self.kind.items {
             applied = one_by_one(&applied, list, sorted_by);
         }
-        let mut effective = self.finish();
+        let mut effective = self.finish(layers);
         for it in &applied {
             outcome(&mut effective.outcomes, it.policy).contributes = true;
         }
@@ -128,10 +128,13 @@ impl<'a> Fold<'a> {
         effective
     }
 
-    pub(super) fn finish(mut self) -> Effective {
+    pub(super) fn finish(mut self, layers: &[Layer<'a>]) -> Effective {
         let mut effective = Effective::default();
-        for step in self.steps.iter().filter(|step| !step.foreign) {
-            outcome(&mut effective.outcomes, step.attachment.policy);
+        for layer in layers {
+            let rejected = layer.rejected.iter().map(|(loser, _)| *loser);
+            for attachment in layer.stack.iter().copied().chain(rejected) {
+                outcome(&mut effective.outcomes, attachment.policy);
+            }
         }
         self.origins(&mut effective);
         self.superseded(&mut effective);

@@ -17,10 +17,7 @@ impl Model {
     /// The policies of a chain, lowest first.
     pub fn layers(&self, world: World<'_>, chain: ChainId) -> Vec<Layer<'_>> {
         let from = self.chains.from(chain);
-        let nodes = self.chains.links(chain).filter_map(|link| match link {
-            Link::Node(node) => Some(node),
-            Link::From(_) | Link::On(_) => None,
-        });
+        let nodes = self.chains.links(chain).filter_map(Link::node);
         nodes.map(|node| self.layer(world, node, from)).collect()
     }
 

@@ -17,6 +17,7 @@ use crate::policy::Policy;
 use crate::topology::{NodeId, Topology};
 use crate::value::Value;
 
+pub(crate) use scopes::Free;
 pub use scopes::Scope;
 pub(crate) use spread::stack_node;
 

@@ -1,5 +1,7 @@
 //! Scopes: the paths from the roots to a node. They are listed only when somebody looks.
 
+use hashbrown::HashMap;
+
 use super::spread::{Known, stack_node};
 use super::{Model, World};
 use crate::chain::{Arrival, ChainId, Link};
@@ -14,6 +16,9 @@ pub struct Scope {
     pub from: Option<NodeId>,
     pub chain: ChainId,
 }
+
+/// Which chains reach a node without having met a Namespace: asked again for everything below.
+pub(crate) type Free = HashMap<(NodeId, ChainId, NodeId), bool>;
 
 impl Model {
     /// Every scope that ends at `node`.
@@ -68,7 +73,7 @@ impl Model {
         let mut found = Vec::new();
         let mut next = Vec::new();
         for &arrival in self.hierarchy.arrivals(node) {
-            let Some(parent) = arrival.parent else { continue };
+            let Some(parent) = arrival.parent.filter(|parent| self.concerns(world, *parent, node)) else { continue };
             for &(before, _) in self.chains_at(parent) {
                 next.clear();
                 self.step(world, &mut Known(&self.chains), arrival, node, before, &mut next);
@@ -81,18 +86,44 @@ impl Model {
     }
 
     /// What stands right above a node without being its parent, with the policies of `chain` at it or above it.
-    pub(crate) fn above_on(&self, world: World<'_>, node: NodeId, chain: ChainId) -> Vec<(NodeId, Vec<PolicyId>)> {
+    pub(crate) fn above_on(
+        &self,
+        world: World<'_>,
+        node: NodeId,
+        chain: ChainId,
+        free: &mut Free,
+    ) -> Vec<(NodeId, Vec<PolicyId>)> {
         let mut below = vec![stack_node(world, node)];
         let above: Vec<NodeId> = self.above(world, node).collect();
         let mut found = Vec::new();
         for &it in above.iter().rev() {
-            let nodes = self.chains.links(chain).filter_map(|link| match link {
-                Link::Node(met) if !below.contains(&met) => self.stacks.get(&met),
-                _ => None,
-            });
-            found.push((it, nodes.flat_map(|stack| stack.accepted.iter().map(|it| it.policy)).collect()));
+            let is_namespace = world.topology.namespace(node) == Some(it);
+            if is_namespace && !self.is_free(world, node, chain, it, free) {
+                continue;
+            }
+            let nodes = self.chains.links(chain).filter_map(Link::node).filter(|met| !below.contains(met));
+            let stacks = nodes.filter_map(|met| self.stacks.get(&met));
+            found.push((it, stacks.flat_map(|stack| stack.accepted.iter().map(|it| it.policy)).collect()));
             below.push(it);
         }
         found
+    }
+
+    /// Whether there is a scope with this chain in which nothing above `node` lives in the Namespace.
+    fn is_free(&self, world: World<'_>, node: NodeId, chain: ChainId, namespace: NodeId, free: &mut Free) -> bool {
+        if let Some(known) = free.get(&(node, chain, namespace)) {
+            return *known;
+        }
+        let mut next = Vec::new();
+        for &arrival in self.hierarchy.arrivals(node).iter().filter(|arrival| arrival.parent.is_none()) {
+            self.step(world, &mut Known(&self.chains), arrival, node, ChainId::EMPTY, &mut next);
+        }
+        let is_free = next.contains(&chain)
+            || self.before(world, node, chain).into_iter().any(|(parent, before)| {
+                world.topology.namespace(parent) != Some(namespace)
+                    && self.is_free(world, parent, before, namespace, free)
+            });
+        free.insert((node, chain, namespace), is_free);
+        is_free
     }
 }

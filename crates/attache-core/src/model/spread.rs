@@ -64,15 +64,6 @@ impl Model {
             };
             self.at[node.0 as usize] = Some(set);
         }
-        if hierarchy.has_namespaces() {
-            // A Namespace may be asked for what it gives by itself, even if something stands above it on every path.
-            let is_namespace = |node: &NodeId| world.topology.node(*node).level == Level::Namespace;
-            let mut namespaces: Vec<NodeId> = self.stacks.keys().copied().filter(is_namespace).collect();
-            namespaces.sort_unstable();
-            for namespace in namespaces {
-                chains.push(ChainId::EMPTY, Link::Node(namespace));
-            }
-        }
         self.chains = chains;
     }
 
@@ -86,7 +77,7 @@ impl Model {
     }
 
     /// Whether a policy at `above` is for a node below it, too: a Direct one is for the very thing it targets.
-    fn concerns(&self, world: World<'_>, above: NodeId, node: NodeId) -> bool {
+    pub(super) fn concerns(&self, world: World<'_>, above: NodeId, node: NodeId) -> bool {
         self.kind.class == Class::Inherited || world.topology.whole(above) == world.topology.whole(node)
     }
 
@@ -125,13 +116,7 @@ impl Model {
         chain: ChainId,
         out: &mut Vec<ChainId>,
     ) {
-        let Some(mut chain) = self.narrow(chains, chain, arrival.from) else { return };
-        if arrival.parent.is_some_and(|parent| !self.concerns(world, parent, node)) {
-            chain = match chains.chains().from(chain) {
-                Some(from) => chains.link(ChainId::EMPTY, Link::From(from)),
-                None => ChainId::EMPTY,
-            };
-        }
+        let Some(chain) = self.enter(world, chains, arrival, node, chain) else { return };
         let mut going = vec![chain];
         for above in self.above(world, node).chain([stack_node(world, node)]) {
             if self.concerns(world, above, node) {
@@ -146,13 +131,30 @@ impl Model {
         out.extend(going);
     }
 
-    /// A chain for requests from one namespace only, if there are any that it is for.
-    fn narrow(&self, chains: &mut impl Linking, chain: ChainId, to: Option<NodeId>) -> Option<ChainId> {
-        let Some(namespace) = to else { return Some(chain) };
-        match chains.chains().from(chain) {
-            None if self.is_apart(chains.chains(), chain, namespace) => None,
-            None => Some(chains.link(chain, Link::From(namespace))),
-            Some(from) => (from == namespace).then_some(chain),
+    /// The chain with which one arrives at `node`, if it does.
+    fn enter(
+        &self,
+        world: World<'_>,
+        chains: &mut impl Linking,
+        arrival: Arrival,
+        node: NodeId,
+        chain: ChainId,
+    ) -> Option<ChainId> {
+        let goes_on = arrival.parent.is_none_or(|parent| self.concerns(world, parent, node));
+        if goes_on && arrival.from.is_none() {
+            return Some(chain);
+        }
+        // Those who had a chain apart are among the others again.
+        if chains.chains().links(chain).any(|link| matches!(link, Link::From(_))) {
+            return None;
+        }
+        let only = chains.chains().from(chain);
+        let chain = if goes_on { chain } else { ChainId::EMPTY };
+        match (only, arrival.from) {
+            (Some(here), Some(there)) if here != there => None,
+            (None, Some(namespace)) => Some(chains.link(chain, Link::Only(namespace))),
+            (Some(namespace), _) if !goes_on => Some(chains.link(chain, Link::Only(namespace))),
+            _ => Some(chain),
         }
     }
 
@@ -178,7 +180,7 @@ impl Model {
     fn is_apart(&self, chains: &Chains, chain: ChainId, namespace: NodeId) -> bool {
         chains.links(chain).any(|link| match link {
             Link::Node(met) => self.stacks.get(&met).is_some_and(|stack| stack.consumers.contains(&namespace)),
-            Link::From(_) => true,
+            Link::From(_) | Link::Only(_) => true,
             Link::On(_) => false,
         })
     }

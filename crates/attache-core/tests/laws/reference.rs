@@ -68,8 +68,8 @@ impl<'e> Reference<'e> {
                 let froms = match self.only_from(&path) {
                     Some(namespace) => BTreeSet::from([Some(namespace)]),
                     None => {
-                        let here =
-                            self.attached.iter().filter(|it| nodes.iter().any(|node| self.holder(*node) == it.node));
+                        let holders = self.holders(&nodes);
+                        let here = self.attached.iter().filter(|it| holders.contains(&it.node));
                         here.map(|it| it.from).chain([None]).collect()
                     }
                 };
@@ -153,7 +153,7 @@ impl<'e> Reference<'e> {
     }
 
     /// The node whose policies hold at a node: a Service in front of routes has those of the Service.
-    fn holder(&self, node: NodeId) -> NodeId {
+    pub fn holder(&self, node: NodeId) -> NodeId {
         match self.engine.topology().node(node).level {
             Level::Frontend => self.engine.topology().whole(node),
             _ => node,
@@ -194,20 +194,32 @@ impl<'e> Reference<'e> {
         self.attached.iter().any(|it| it.policy == policy && self.on(it.node).0.contains(it))
     }
 
-    /// The attachments of a scope, from the lowest level to the highest, on each level the older first.
-    pub fn levels(&self, scope: &Scope) -> Vec<Vec<&'e Attachment>> {
+    /// The nodes of a scope whose policies meet, the highest first, each once.
+    fn holders(&self, scope: &[NodeId]) -> Vec<NodeId> {
         let topology = self.engine.topology();
-        let last = *scope.nodes.last().unwrap();
+        let last = *scope.last().unwrap();
         let mut holders: Vec<NodeId> = Vec::new();
-        for node in &scope.nodes {
+        for node in scope {
             // A Direct policy is for the very thing it targets, and its sections.
             let meant = self.kind.class == Class::Inherited || topology.whole(*node) == topology.whole(last);
             if meant && !holders.contains(&self.holder(*node)) {
                 holders.push(self.holder(*node));
             }
         }
-        let for_all_or_these = |it: &&Attachment| it.from.is_none() || it.from == scope.from;
-        holders.iter().rev().map(|node| self.on(*node).0.into_iter().filter(for_all_or_these).collect()).collect()
+        holders
+    }
+
+    /// The attachments of a scope, from the lowest level to the highest, on each level the older first.
+    pub fn levels(&self, scope: &Scope) -> Vec<Vec<&'e Attachment>> {
+        let meant = |it: &&Attachment| it.from.is_none() || it.from == scope.from;
+        let holders = self.holders(&scope.nodes).into_iter().rev();
+        holders.map(|node| self.on(node).0.into_iter().filter(meant).collect()).collect()
+    }
+
+    /// Those that would be of the scope, had they been accepted.
+    pub fn rejected(&self, scope: &Scope) -> Vec<&'e Attachment> {
+        let meant = |it: &&Attachment| it.from.is_none() || it.from == scope.from;
+        self.holders(&scope.nodes).into_iter().flat_map(|node| self.on(node).1).filter(meant).collect()
     }
 
     /// What is folded after what, the lowest first.
@@ -460,7 +472,7 @@ pub fn at<'v>(value: &'v Value, path: &[String]) -> &'v Value {
 }
 
 /// A field that is null is no field.
-fn without_nulls(value: &Value) -> Value {
+pub fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let fields = map.iter().filter(|(_, value)| !value.is_null());

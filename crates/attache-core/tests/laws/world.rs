@@ -1,5 +1,6 @@
 //! Small random worlds in which things collide: few names, few values, many policies.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -47,6 +48,14 @@ pub fn worlds() -> impl Strategy<Value = World> {
         let made: Vec<Value> = made.collect();
         documents.extend(kinds.iter().enumerate().map(|(i, kind)| kind.document(i)));
         documents.extend(made);
+        let mut seen = BTreeSet::new();
+        documents.retain(|it| {
+            seen.insert((
+                it["kind"].to_string(),
+                it["metadata"]["namespace"].to_string(),
+                it["metadata"]["name"].to_string(),
+            ))
+        });
         World(documents)
     })
 }
