@@ -8,8 +8,8 @@ use smol_str::SmolStr;
 use super::{Checking, Comparison, Trouble, text};
 use crate::chain::Hierarchy;
 use crate::fold::{Effective, Origin};
-use crate::kinds::{KindName, PolicyKind};
-use crate::model::{Model, Scope};
+use crate::kinds::{Class, KindName, PolicyKind};
+use crate::model::{Model, Scope, World};
 use crate::order::Stacks;
 use crate::policytest::{self as expected, PolicyName};
 use crate::topology::NodeId;
@@ -72,7 +72,9 @@ fn scopes(checking: &Checking<'_>, model: &Model, line: &expected::Effective) ->
     for target in model.effective_targets(world) {
         model.scopes(world, target, &mut |scope| found.push(scope));
     }
-    found.retain(|scope| passes(scope, &wanted));
+    found.retain(|scope| {
+        passes(scope, &wanted) && (model.kind.class == Class::Inherited || ends(world, scope, &wanted))
+    });
     let mut ending = Vec::new();
     if found.is_empty() {
         for &node in wanted.last().into_iter().flatten() {
@@ -93,6 +95,13 @@ fn scopes(checking: &Checking<'_>, model: &Model, line: &expected::Effective) ->
 fn passes(scope: &Scope, wanted: &[Vec<NodeId>]) -> bool {
     let mut nodes = scope.nodes.iter();
     wanted.iter().all(|wanted| nodes.any(|node| wanted.contains(node)))
+}
+
+/// Whether a scope ends at the last of these nodes, or at a section of it. A Direct policy says nothing of what is below.
+fn ends(world: World<'_>, scope: &Scope, wanted: &[Vec<NodeId>]) -> bool {
+    let whole = |node: &NodeId| world.topology.whole(*node);
+    let ends = scope.nodes.last().map(whole);
+    wanted.last().is_some_and(|last| last.iter().any(|node| Some(whole(node)) == ends))
 }
 
 /// The scopes of requests from a Namespace, or of those from anywhere. Where nobody else's requests come, from
