@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use crate::attachment::{self, Attachments, Reason, Refusal};
 use crate::chain::{Hierarchy, Shape};
-use crate::kinds::{KindId, PolicyKind, Registry, Settings};
+use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
 use crate::model::{Model, World};
 use crate::object::{Object, ObjectRef, Objects};
 use crate::order::stacks;
@@ -36,6 +36,8 @@ impl Engine {
         problems.append(&mut attachments.problems);
         let mut engine = Engine { objects, kinds, policies, topology, attachments, models: Vec::new(), problems };
         engine.models = engine.build_models();
+        let warnings = engine.bad_annotations();
+        engine.problems.extend(warnings);
         let rejected = engine.rejected();
         engine.attachments.refused.extend(rejected);
         engine
@@ -113,6 +115,18 @@ impl Engine {
             models.push(Model::new(self.world(), id, kind, Arc::clone(hierarchy), stacks));
         }
         models
+    }
+
+    /// The routes that should say how policies are inherited, and say something else.
+    fn bad_annotations(&self) -> Vec<Problem> {
+        let mut found: Vec<Problem> = Vec::new();
+        for model in &self.models {
+            if let DictatedBy::Annotation(annotation) = &model.kind.dictated_by {
+                let routes = self.objects.each("gateway.networking.k8s.io", "HTTPRoute");
+                found.extend(routes.filter_map(|(_, route)| annotation.check(route)));
+            }
+        }
+        found
     }
 
     /// The policies that are not accepted because of another one.

@@ -1,5 +1,6 @@
 //! Policy kinds: what is known of one kind of policy, as data. One `PolicyKind` document each.
 
+mod annotation;
 mod built_in;
 mod infer;
 mod level;

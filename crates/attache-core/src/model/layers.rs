@@ -4,8 +4,7 @@ use super::{Model, World};
 use crate::attachment::Attachment;
 use crate::chain::{ChainId, Link};
 use crate::fold::{Effective, Inheritance, Layer, fold};
-use crate::kinds::{DictatedBy, RouteAnnotation};
-use crate::object::Object;
+use crate::kinds::DictatedBy;
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
 
@@ -47,16 +46,7 @@ impl Model {
         if !matches!(it.level, Level::Route | Level::RouteRule) {
             return None;
         }
-        Some(read(annotation, world.objects.get(it.owner.object()?)))
+        let (inherit, except) = annotation.read(world.objects.get(it.owner.object()?));
+        Some(Inheritance { inherit, except })
     }
-}
-
-fn read(annotation: &RouteAnnotation, route: &Object) -> Inheritance {
-    let text = annotation.names.iter().find_map(|name| route.annotation(name)).map(str::trim);
-    let chosen = text.and_then(|text| annotation.values.iter().find(|(value, _)| value == text));
-    let except = match text.filter(|_| annotation.lists_fields) {
-        Some(fields) => fields.split(',').map(|field| field.trim().into()).collect(),
-        None => Vec::new(),
-    };
-    Inheritance { inherit: chosen.map_or(annotation.default, |(_, inherit)| *inherit), except }
 }
