@@ -12,6 +12,7 @@ pub mod attachment;
 pub mod cel;
 pub mod chain;
 pub mod change;
+pub mod conditions;
 pub mod engine;
 pub mod fold;
 pub mod kinds;

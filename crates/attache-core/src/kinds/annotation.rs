@@ -29,7 +29,8 @@ impl RouteAnnotation {
             known => format!("use one of {}", known.join(", ")),
         };
         let prefers = if self.default.prefer_higher { "parent" } else { "child" };
-        let message = format!("unknown value `{text}` for annotation `{name}`: the {prefers} is preferred, as without it");
+        let message =
+            format!("unknown value `{text}` for annotation `{name}`: the {prefers} is preferred, as without it");
         Some(Problem::warning(message).at(route, Path::parse("metadata.annotations").key(name.clone())).help(help))
     }
 

@@ -6,6 +6,7 @@ use super::level::DEFAULT_HIERARCHY;
 use super::registry::Settings;
 use super::{
     Class, Conflicts, CrossNamespace, DictatedBy, Fields, LevelName, Origin, Pattern, PolicyKind, SameLevel, Strategy,
+    Words,
 };
 use crate::object::Object;
 use crate::topology::Level;
@@ -122,6 +123,7 @@ impl<'o> Crd<'o> {
             items: None,
             validations: Vec::new(),
             fields: Fields::default(),
+            status: Words::default(),
             origin: Origin::Inferred(format_smolstr!("{}", self.object.id)),
         }))
     }

@@ -8,6 +8,7 @@ mod pattern;
 mod registry;
 mod schema;
 mod selection;
+mod words;
 
 use smol_str::SmolStr;
 
@@ -18,6 +19,7 @@ pub use built_in::built_in;
 pub use pattern::{Fit, Pattern, Step};
 pub use registry::{KindId, Registry, Settings};
 pub use selection::{Among, Hosts, Select, Selector, Waypoints};
+pub use words::{Affected, Row, State, Words};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyKind {
@@ -92,6 +94,7 @@ pub struct PolicyKind {
     /// What a policy must fulfil to be accepted.
     pub validations: Vec<Validation>,
     pub fields: Fields,
+    pub status: Words,
     pub origin: Origin,
 }
 

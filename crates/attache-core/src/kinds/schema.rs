@@ -6,7 +6,7 @@ use super::level::DEFAULT_HIERARCHY;
 use super::{
     Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Hosts, Inherit, KindName, LevelName, MergesInto,
     NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Select, Strategy, Validation,
-    Waypoints, Yield, YieldToRule,
+    Waypoints, Yield, YieldToRule, words,
 };
 use crate::cel::Condition;
 use crate::object::Object;
@@ -178,6 +178,7 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
         items: reader.object("items", items).flatten(),
         validations: reader.objects("validations", validation),
         fields: reader.object("fields", fields).unwrap_or_default(),
+        status: reader.object("status", words::read).unwrap_or_default(),
         origin,
         group: group?,
         kind: kind?,

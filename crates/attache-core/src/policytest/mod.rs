@@ -85,6 +85,16 @@ struct Status {
     by: Option<Vec<PolicyName>>,
     /// Part of the message.
     message: Option<SmolStr>,
+    conditions: Vec<Condition>,
+}
+
+/// A condition that must be there, as far as it is given.
+#[derive(Clone, Debug)]
+struct Condition {
+    r#type: SmolStr,
+    status: Option<SmolStr>,
+    reason: Option<SmolStr>,
+    message: Option<SmolStr>,
 }
 
 #[derive(Clone, Debug)]

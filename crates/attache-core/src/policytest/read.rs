@@ -3,7 +3,9 @@
 use smol_str::SmolStr;
 
 use super::name::{NodeName, PolicyName};
-use super::{Affected, Behaviour, Effective, Expect, Line, PolicyTest, Refused, Status, Superseded, short_form};
+use super::{
+    Affected, Behaviour, Condition, Effective, Expect, Line, PolicyTest, Refused, Status, Superseded, short_form,
+};
 use crate::object::Object;
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -126,7 +128,14 @@ fn status(line: &mut Reader<'_, '_>) -> Option<Status> {
     let enforcement = word(line, "enforcement", &ENFORCEMENT);
     let by = line.texts("by").map(|names| parsed(line, "by", names, PolicyName::parse));
     let message = line.text("message");
-    Some(Status { policy: policy?, accepted, enforcement, by, message })
+    let conditions = line.objects("conditions", condition);
+    Some(Status { policy: policy?, accepted, enforcement, by, message, conditions })
+}
+
+fn condition(line: &mut Reader<'_, '_>) -> Option<Condition> {
+    let r#type = line.required("type");
+    let (status, reason, message) = (line.text("status"), line.text("reason"), line.text("message"));
+    Some(Condition { r#type: r#type?, status, reason, message })
 }
 
 fn affected(line: &mut Reader<'_, '_>) -> Option<Affected> {

@@ -1,4 +1,5 @@
-use attache_core::status::{Enforcement, PolicyStatus, ScopeCounts, TargetStatus};
+use attache_core::conditions;
+use attache_core::status::{PolicyStatus, ScopeCounts, TargetStatus};
 use serde::Serialize;
 
 use super::API_VERSION;
@@ -38,13 +39,12 @@ struct Scopes {
     overridden: u64,
 }
 
-/// As Kubernetes writes it, without the time of the last transition: that is for who writes it to the cluster.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Condition {
-    r#type: &'static str,
+    r#type: String,
     status: &'static str,
-    reason: &'static str,
+    reason: String,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     observed_generation: Option<i64>,
@@ -55,51 +55,45 @@ struct Condition {
 struct OfTarget {
     target: String,
     affected_by: Vec<String>,
+    conditions: Vec<Condition>,
 }
 
 pub fn status_list(input: &Input, policies: &[PolicyStatus], targets: &[TargetStatus]) -> StatusList {
+    let conditions = input.engine.policy_conditions(policies);
     StatusList {
         api_version: API_VERSION,
         kind: "StatusList",
-        policies: policies.iter().map(|status| of_policy(input, status)).collect(),
+        policies: policies.iter().zip(conditions).map(|(status, it)| of_policy(input, status, it)).collect(),
         targets: targets
             .iter()
             .map(|status| OfTarget {
                 target: input.name(status.target),
                 affected_by: status.affected_by.iter().map(|policy| input.policy(*policy)).collect(),
+                conditions: input.engine.target_conditions(status).into_iter().map(Condition::from).collect(),
             })
             .collect(),
     }
 }
 
-fn of_policy(input: &Input, status: &PolicyStatus) -> OfPolicy {
+fn of_policy(input: &Input, status: &PolicyStatus, conditions: Vec<conditions::Condition>) -> OfPolicy {
     let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
     let (accepted, reason) = match status.refused {
         None => ("True", "Accepted"),
         Some(reason) => ("False", reason.name()),
     };
-    let enforced_status = match status.enforcement {
-        Enforcement::Enforced | Enforcement::PartiallyEnforced => "True",
-        Enforcement::Overridden | Enforcement::NotEnforced => "False",
-    };
-    let observed_generation = input.engine.policy_object(status.policy).generation();
-    let condition = |r#type, status_word, reason| Condition {
-        r#type,
-        status: status_word,
-        reason,
-        message: status.message.clone(),
-        observed_generation,
-    };
-    let mut conditions = vec![condition("Accepted", accepted, reason)];
-    if status.refused.is_none() {
-        conditions.push(condition("Enforced", enforced_status, status.enforcement.name()));
-    }
     OfPolicy {
         policy: input.policy(status.policy),
         accepted: Accepted { status: accepted, reason, message: status.message.clone() },
         enforcement: status.enforcement.name(),
         by: status.by.iter().map(|policy| input.policy(*policy)).collect(),
         scopes: Scopes { total, enforced, partial, overridden },
-        conditions,
+        conditions: conditions.into_iter().map(Condition::from).collect(),
+    }
+}
+
+impl From<conditions::Condition> for Condition {
+    fn from(condition: conditions::Condition) -> Self {
+        let conditions::Condition { r#type, is_true, reason, message, observed_generation } = condition;
+        Condition { r#type, status: if is_true { "True" } else { "False" }, reason, message, observed_generation }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Checking, Comparison, Trouble};
+use crate::conditions::Condition;
 use crate::engine::Engine;
 use crate::policy::PolicyId;
 use crate::policytest as expected;
@@ -11,12 +12,14 @@ use crate::value::Value;
 
 pub struct Statuses {
     policies: Vec<PolicyStatus>,
+    conditions: Vec<Vec<Condition>>,
     targets: Vec<TargetStatus>,
 }
 
 impl Statuses {
     pub fn of(engine: &Engine) -> Statuses {
-        Statuses { policies: engine.policy_statuses(), targets: engine.target_statuses() }
+        let policies = engine.policy_statuses();
+        Statuses { conditions: engine.policy_conditions(&policies), policies, targets: engine.target_statuses() }
     }
 }
 
@@ -44,6 +47,20 @@ pub fn policy(checking: &Checking<'_>, statuses: &Statuses, line: &expected::Sta
     }
     if let Some(message) = &line.message {
         comparison.add_part("message", message, &status.message);
+    }
+    for wanted in &line.conditions {
+        let actual = statuses.conditions[status.policy.0 as usize].iter().find(|it| it.r#type == wanted.r#type);
+        let parts = [
+            ("status", &wanted.status, actual.map(|it| if it.is_true { "True" } else { "False" })),
+            ("reason", &wanted.reason, actual.map(|it| it.reason.as_str())),
+            ("message", &wanted.message, actual.map(|it| it.message.as_str())),
+        ];
+        for (part, wanted_text, actual) in parts {
+            if let Some(text) = wanted_text {
+                let name = format!("{}.{part}", wanted.r#type);
+                comparison.add(&name, Value::Str(text.clone()), actual.map_or(Value::Null, Value::str));
+            }
+        }
     }
     comparison.result(|| format!("status of {}", engine.policy_id(status.policy)))
 }
