@@ -9,6 +9,7 @@
 //! ```
 
 pub mod attachment;
+pub mod audit;
 pub mod cel;
 pub mod chain;
 pub mod change;

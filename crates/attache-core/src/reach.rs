@@ -60,7 +60,7 @@ impl Engine {
 
     fn part(&self, model: &Model, chain: ChainId, policy: PolicyId, rule: Option<&str>) -> Part {
         let effective = model.effective(self.world(), chain);
-        let meant = |path: &Path| rule.is_none_or(|rule| is_rule(path, rule));
+        let meant = |path: &Path| rule.is_none_or(|rule| path.is_called(rule));
         let own = effective.origins.iter().filter(|it| it.policy == policy).map(|it| &it.path);
         let applied = effective.applied.iter().filter(|it| it.policy == policy && rule.is_none());
         let lost = effective.superseded.iter().filter(|it| it.policy == policy && meant(&it.path));
@@ -88,13 +88,6 @@ fn together(parts: impl Iterator<Item = Part>) -> Vec<Part> {
         }
     }
     found
-}
-
-/// Whether a path is what is called `rule`, or part of it.
-fn is_rule(path: &Path, rule: &str) -> bool {
-    path.starts_with(&Path::parse(rule))
-        || Path::parse(rule).starts_with(path)
-        || path.to_string().ends_with(&format!(".{rule}"))
 }
 
 fn is_in(model: &Model, chain: ChainId, policy: PolicyId) -> bool {

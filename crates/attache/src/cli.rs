@@ -73,6 +73,7 @@ pub enum Command {
     Effective(commands::effective::Effective),
     Reach(commands::reach::Reach),
     Plan(commands::plan::Plan),
+    Audit(commands::audit::Audit),
     Status(commands::status::Status),
     Topology(commands::topology::Topology),
     Test(commands::test::Test),

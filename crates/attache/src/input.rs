@@ -1,7 +1,7 @@
 //! What a command looks at: the objects it was given, and what the engine makes of them.
 
 use attache_core::engine::Engine;
-use attache_core::kinds::{PolicyKind, Settings, built_in};
+use attache_core::kinds::{KindId, PolicyKind, Settings, built_in};
 use attache_core::model::Model;
 use attache_core::names::{KindName, nearest};
 use attache_core::object::{Object, ObjectRef, Objects};
@@ -97,26 +97,34 @@ impl Input {
         })
     }
 
-    /// The policy kinds that are called `name`, or all of them.
+    /// The policy kinds that are called `name` and of which there are policies, or all of them.
     pub fn models(&self, name: Option<&str>) -> Result<Vec<&Model>, Failure> {
         let models = self.engine.models().iter();
         let Some(name) = name else { return Ok(models.collect()) };
         let wanted = KindName::parse(name);
-        let is_it = |group: &str, kind: &str| wanted.matches(group, kind);
-        let found: Vec<&Model> = models.filter(|model| is_it(&model.kind.group, &model.kind.kind)).collect();
-        let kinds = || self.engine.kinds().iter().map(|(_, kind)| kind);
-        if found.is_empty() && !kinds().any(|kind| is_it(&kind.group, &kind.kind)) {
-            let near = nearest(name, kinds().map(|kind| kind.kind.to_lowercase()));
-            let help = match kinds().next() {
-                None => "the input has no policy kinds: add their CRDs or PolicyKind documents".to_owned(),
-                Some(_) if near.is_empty() => {
-                    format!("there are {}", listed(kinds().map(|kind| kind.kind.to_lowercase()), 12))
-                }
-                Some(_) => did_you_mean(near),
-            };
-            return Err(Problem::error(format!("unknown policy kind `{name}`")).help(help).into());
+        let found: Vec<&Model> = models.filter(|model| wanted.matches(&model.kind.group, &model.kind.kind)).collect();
+        if found.is_empty() {
+            self.kind_named(name)?;
         }
         Ok(found)
+    }
+
+    /// The policy kind that is called `name`, whether there are policies of it or not.
+    pub fn kind_named(&self, name: &str) -> Result<KindId, Failure> {
+        let wanted = KindName::parse(name);
+        let found = self.engine.kinds().iter().find(|(_, kind)| wanted.matches(&kind.group, &kind.kind));
+        found.map(|(id, _)| id).ok_or_else(|| self.unknown_kind(name))
+    }
+
+    fn unknown_kind(&self, name: &str) -> Failure {
+        let kinds = || self.engine.kinds().iter().map(|(_, kind)| kind.kind.to_lowercase());
+        let near = nearest(name, kinds());
+        let help = match kinds().next() {
+            None => "the input has no policy kinds: add their CRDs or PolicyKind documents".to_owned(),
+            Some(_) if near.is_empty() => format!("there are {}", listed(kinds(), 12)),
+            Some(_) => did_you_mean(near),
+        };
+        Problem::error(format!("unknown policy kind `{name}`")).help(help).into()
     }
 
     pub fn name(&self, node: NodeId) -> String {

@@ -10,6 +10,7 @@ mod documents;
 mod failure;
 mod input;
 mod render;
+mod requirements;
 mod scopes;
 mod source;
 mod target;

@@ -68,6 +68,12 @@ impl Path {
         self.0.starts_with(&prefix.0)
     }
 
+    /// Whether this is what somebody calls `name`, or part of it: a dotted path, or its last word.
+    pub fn is_called(&self, name: &str) -> bool {
+        let path = Path::parse(name);
+        self.starts_with(&path) || path.starts_with(self) || self.to_string().ends_with(&format!(".{name}"))
+    }
+
     pub fn resolve<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(value, |value, segment| match segment {
             Segment::Key(key) => value.get(key),

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod audit;
 pub mod completions;
 pub mod effective;
 pub mod get;
@@ -38,6 +39,7 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
         Command::Effective(command) => command.run(&cli.global, screen),
         Command::Reach(command) => command.run(&cli.global, screen),
         Command::Plan(command) => command.run(&cli.global, screen),
+        Command::Audit(command) => command.run(&cli.global, screen),
         Command::Status(command) => command.run(&cli.global, screen),
         Command::Topology(command) => command.run(&cli.global, screen),
         Command::Test(command) => command.run(&cli.global, screen),

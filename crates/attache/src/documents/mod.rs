@@ -1,5 +1,6 @@
 //! What `-o json` prints. Scripts hold on to these: they grow, they do not change.
 
+pub mod audit;
 pub mod effective;
 pub mod plan;
 pub mod reach;

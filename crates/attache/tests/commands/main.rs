@@ -1,5 +1,6 @@
 //! Whole runs of the real program, as a user sees them.
 
+mod audit;
 mod bad_input;
 mod documentation;
 mod effective;
