@@ -105,8 +105,11 @@ fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), Refusal> 
     Ok(())
 }
 
-/// Turns delegations into links, except those that close a circle, and says how deep below another route each child
-/// stands. Circles are opened where they come back to a route that is attached elsewhere, if there is one.
+/// How many routes may delegate to one another in a row. People need three; whoever follows a path may recurse.
+const DEEPEST: u32 = 16;
+
+/// Turns delegations into links, except those that close a circle or go too deep, and says how deep below another route
+/// each child stands. Circles are opened where they come back to a route that is attached elsewhere, if there is one.
 pub fn settle(
     objects: &Objects,
     delegations: &[Delegation],
@@ -114,26 +117,24 @@ pub fn settle(
     found: &mut Found,
 ) -> HashMap<ObjectId, u32> {
     let (circular, finished) = walk(delegations, attached);
-    for (at, delegation) in delegations.iter().enumerate() {
-        let &Delegation { parent, rule, child } = delegation;
-        match circular.get(&at) {
-            None => found.backends.push((rule, NodeId(child.0))),
-            Some(circle) => {
-                let circle = why::list(circle.iter().map(|route| &objects.get(*route).id));
-                let message =
-                    format!("the routes {circle} delegate in a circle: this step, which closes it, is left out");
-                found.refuse(&objects.get(parent).id, &objects.get(child).id, Refusal::new("RefNotPermitted", message));
-            }
-        }
-    }
-    let mut depths = HashMap::new();
+    let mut depths: HashMap<ObjectId, u32> = HashMap::new();
     for parent in finished.into_iter().rev() {
-        let depth = depths.get(&parent).copied().unwrap_or(0);
-        for (at, delegation) in of_parent(delegations, parent) {
-            if !circular.contains_key(&at) {
-                let below = depths.entry(delegation.child).or_insert(0);
-                *below = (*below).max(depth + 1);
-            }
+        let depth = depths.get(&parent).copied().unwrap_or(0) + 1;
+        for (at, &Delegation { rule, child, .. }) in of_parent(delegations, parent) {
+            let message = match circular.get(&at) {
+                Some(circle) => {
+                    let circle = why::list(circle.iter().map(|route| &objects.get(*route).id));
+                    format!("the routes {circle} delegate in a circle: this step, which closes it, is left out")
+                }
+                None if depth > DEEPEST => format!("{DEEPEST} routes in a row delegate before it, and no more may"),
+                None => {
+                    let below = depths.entry(child).or_insert(0);
+                    *below = (*below).max(depth);
+                    found.backends.push((rule, NodeId(child.0)));
+                    continue;
+                }
+            };
+            found.refuse(&objects.get(parent).id, &objects.get(child).id, Refusal::new("RefNotPermitted", message));
         }
     }
     depths

@@ -25,11 +25,9 @@ impl Path {
         let mut segments = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
-            if let Some(quoted) = rest.strip_prefix("[\"")
-                && let Some(end) = quoted.find("\"]")
-            {
-                segments.push(Segment::Key(quoted[..end].into()));
-                rest = quoted[end + 2..].trim_start_matches('.');
+            if let Some((key, after)) = rest.strip_prefix("[\"").and_then(quoted) {
+                segments.push(Segment::Key(key));
+                rest = after.trim_start_matches('.');
                 continue;
             }
             if let Some(inner) = rest.strip_prefix('[')
@@ -40,7 +38,8 @@ impl Path {
                 rest = inner[end + 1..].trim_start_matches('.');
                 continue;
             }
-            let end = rest[1..].find(['.', '[']).map_or(rest.len(), |at| at + 1);
+            let first = rest.chars().next().map_or(0, char::len_utf8);
+            let end = rest[first..].find(['.', '[']).map_or(rest.len(), |at| at + first);
             // A bracket that is not an index belongs to the key it stands in.
             segments.push(Segment::Key(rest[..end].into()));
             rest = rest[end..].strip_prefix('.').unwrap_or(&rest[end..]);
@@ -88,11 +87,27 @@ impl Path {
     }
 }
 
+/// Reads a key up to `"]`, and says what comes after. Within, a backslash makes the next character ordinary.
+fn quoted(text: &str) -> Option<(SmolStr, &str)> {
+    let mut key = String::new();
+    let mut rest = text.chars();
+    loop {
+        match rest.next()? {
+            '\\' => key.push(rest.next()?),
+            '"' => return Some((key.into(), rest.as_str().strip_prefix(']')?)),
+            other => key.push(other),
+        }
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, segment) in self.0.iter().enumerate() {
             match segment {
-                Segment::Key(key) if key.is_empty() || key.contains(['.', '[', ']']) => write!(f, "[\"{key}\"]")?,
+                Segment::Key(key) if key.is_empty() || key.contains(['.', '[', ']']) => {
+                    let key = key.replace('\\', "\\\\").replace('"', "\\\"");
+                    write!(f, "[\"{key}\"]")?;
+                }
                 Segment::Key(key) if i == 0 => f.write_str(key)?,
                 Segment::Key(key) => write!(f, ".{key}")?,
                 Segment::Index(index) => write!(f, "[{index}]")?,
@@ -108,7 +123,17 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_read_back() {
-        for text in ["a", "a.b[0].c", "spec.rules[12].filters[3]", "labels[\"a.b/c\"].d", "[0][1]", "x[y"] {
+        for text in [
+            "a",
+            "a.b[0].c",
+            "spec.rules[12].filters[3]",
+            "labels[\"a.b/c\"].d",
+            "[0][1]",
+            "x[y",
+            "é.è[0]",
+            "a..b",
+            "[\"\\\".\\\\\"]",
+        ] {
             let path = Path::parse(text);
             assert_eq!(Path::parse(&path.to_string()), path, "{text}");
         }

@@ -110,3 +110,18 @@ fn routes_that_delegate_to_nothing_but_themselves_are_dead() {
     assert_eq!(shown.refused.len(), 1);
     assert!(!shown.live("HTTPRoute/a/a") && !shown.live("HTTPRoute/a/b#rule-1"));
 }
+
+#[test]
+fn routes_delegate_sixteen_deep_and_no_deeper() {
+    let name = |i: usize| format!("r{i:02}");
+    let mut docs = vec![entry(), root(&[route("a", &name(1))])];
+    docs.extend((1..20).map(|i| gw(&format!("HTTPRoute/{}", name(i)), to(&[route("a", &name(i + 1))]))));
+    docs.push(leaf("HTTPRoute/r20"));
+    let shown = show(json!(docs));
+    assert_eq!(shown.below("HTTPRoute/a/r15#rule-1"), ["HTTPRoute/a/r16"]);
+    assert_eq!(shown.below("HTTPRoute/a/r16#rule-1"), [""; 0]);
+    assert_eq!(
+        shown.refused,
+        ["HTTPRoute/a/r16 > HTTPRoute/a/r17: RefNotPermitted: 16 routes in a row delegate before it, and no more may"]
+    );
+}
