@@ -163,7 +163,7 @@ pub fn is_effective_target(kind: &PolicyKind, objects: &Objects, topology: &Topo
         }
         Class::Inherited => {
             kind.effective_targets.iter().any(|target| {
-                takes(target, it.level)
+                takes(target, it.level) && it.level.is_section() == target.level().is_section()
                     // An object without the sections that are meant stands for them.
                     || target.level().is_section_of(it.level) && topology.sections(node).next().is_none()
             })

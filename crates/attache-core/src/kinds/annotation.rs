@@ -45,3 +45,64 @@ fn lists_fields(text: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     text == "*" || text.split(',').all(|name| is_name(name.trim()))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::engine::Engine;
+    use crate::kinds::{Settings, built_in};
+    use crate::object::Objects;
+    use crate::text;
+
+    /// The problems of a route with an annotation, and a policy that would look at it.
+    fn problems(annotation: &str, policy: &str) -> Vec<String> {
+        let yaml = format!(
+            "
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{name: r, namespace: default, annotations: {{{annotation}}}}}
+spec: {{}}
+---
+apiVersion: {policy}
+metadata: {{name: p, namespace: default}}
+spec: {{targetRefs: [{{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}}]}}
+"
+        );
+        let objects = Objects::new(text::read(&Arc::from("test.yaml"), &yaml).objects);
+        let engine = Engine::new(objects, &built_in().0, Settings::default());
+        engine.problems().iter().map(|problem| problem.message.clone()).collect()
+    }
+
+    #[test]
+    fn a_value_that_nobody_knows_is_a_warning() {
+        let kgateway = |value: &str| {
+            let annotation = format!("kgateway.dev/inherited-policy-priority: {value}");
+            problems(&annotation, "gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy")
+        };
+        assert!(kgateway("DeepMergePreferParent").is_empty());
+        let name = "`kgateway.dev/inherited-policy-priority`";
+        assert_eq!(
+            kgateway("Uncle"),
+            [format!("unknown value `Uncle` for annotation {name}: the child is preferred, as without it")]
+        );
+    }
+
+    #[test]
+    fn fields_are_listed_with_commas() {
+        let gloo = |value: &str| {
+            let annotation = format!("delegation.gateway.solo.io/enable-policy-overrides: {value}");
+            problems(&annotation, "gateway.solo.io/v1\nkind: RouteOption")
+        };
+        assert!(gloo("\"*\"").is_empty() && gloo("\"cors, faults\"").is_empty());
+        assert!(gloo("\"cors;faults\"").first().unwrap().contains("the parent is preferred"));
+        assert_eq!(gloo("\"\"").len(), 1);
+    }
+
+    #[test]
+    fn a_version_that_nobody_knows_is_a_warning() {
+        let found = problems("a: b", "gateway.kgateway.dev/v9\nkind: TrafficPolicy");
+        assert_eq!(found, ["`v9` is not a known version of TrafficPolicy.gateway.kgateway.dev"]);
+    }
+}
