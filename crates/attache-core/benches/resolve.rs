@@ -2,6 +2,8 @@
 
 mod shapes;
 
+use std::cell::LazyCell;
+
 use attache_core::engine::Engine;
 use attache_core::kinds::Settings;
 use attache_core::object::Objects;
@@ -11,7 +13,7 @@ fn resolve(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("resolve");
     group.sample_size(10);
     for (name, shape) in shapes::all() {
-        let objects = attache_gen::generate(&shape);
+        let objects = LazyCell::new(|| attache_gen::generate(&shape));
         group.bench_function(name, |bencher| {
             bencher.iter_batched(
                 || Objects::new(objects.clone()),
