@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_core::change::{Change, LeafChange, StatusChange};
+use attache_core::change::{Change, LeafChange, ScopeName, StatusChange};
 use attache_core::names::plural;
 use attache_core::topology::Level;
 use serde::Serialize;
@@ -68,7 +68,7 @@ impl PlanView {
         }
         for change in changes {
             writeln!(screen)?;
-            self.change(change, screen)?;
+            self.change(change, changes, screen)?;
         }
         if !statuses.is_empty() {
             writeln!(screen)?;
@@ -82,9 +82,9 @@ impl PlanView {
         Ok(())
     }
 
-    fn change(&self, change: &Change, screen: &mut Screen) -> io::Result<()> {
+    fn change(&self, change: &Change, changes: &[Change], screen: &mut Screen) -> io::Result<()> {
         let mut head = Table::plain(0);
-        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(change)).into()]);
+        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(&ends(change, changes))).into()]);
         head.write(screen)?;
         let mut table = Table::plain(2);
         let shown = cut(change.leaves.len(), self.most);
@@ -108,33 +108,43 @@ impl PlanView {
         table.write(screen)
     }
 
-    /// Where it changes: the effective targets, each once.
-    fn places(&self, change: &Change) -> String {
-        let ends = ends(change);
+    fn places(&self, ends: &[String]) -> String {
         let shown = cut(ends.len(), self.most);
         let names = ends[..shown].join(", ");
         let more = ends.len() - shown;
         match ends.len() {
             1 => format!("on {names}"),
-            _ if more == 0 => format!("on {}: {names}", what(&ends)),
-            _ => format!("on {}: {names} and {more} more: {} plan … -o wide", what(&ends), program()),
+            _ if more == 0 => format!("on {}: {names}", what(ends)),
+            _ => format!("on {}: {names} and {more} more: {} plan … -o wide", what(ends), program()),
         }
     }
 }
 
-fn ends(change: &Change) -> Vec<String> {
-    let ends: BTreeSet<String> = change
-        .scopes
+/// Where a change happens: the effective targets, each once. Of those that change in several ways, the way to them.
+fn ends(change: &Change, changes: &[Change]) -> Vec<String> {
+    let end = |scope: &ScopeName| scope.nodes.last().cloned().unwrap_or_default();
+    let elsewhere: BTreeSet<String> = changes
         .iter()
-        .filter_map(|scope| {
-            let end = scope.nodes.last()?;
-            Some(match &scope.from {
-                Some(from) => format!("{end} (from {from})"),
-                None => end.clone(),
-            })
-        })
+        .filter(|other| !std::ptr::eq(*other, change) && other.policy_kind == change.policy_kind)
+        .flat_map(|other| other.scopes.iter().map(end))
         .collect();
-    ends.into_iter().collect()
+    let name = |scope: &ScopeName| {
+        let end = end(scope);
+        let name = if elsewhere.contains(&end) { way(&scope.nodes) } else { end };
+        match &scope.from {
+            Some(from) => format!("{name} (from {from})"),
+            None => name,
+        }
+    };
+    let names: BTreeSet<String> = change.scopes.iter().map(name).collect();
+    names.into_iter().collect()
+}
+
+/// A path without what goes without saying: objects whose section follows, and Namespaces.
+fn way(nodes: &[String]) -> String {
+    let follows = |at: usize, node: &str| nodes.get(at + 1).is_some_and(|next| next.starts_with(&format!("{node}#")));
+    let said = nodes.iter().enumerate().filter(|(at, node)| !follows(*at, node) && !node.starts_with("Namespace/"));
+    said.map(|(_, node)| node.as_str()).collect::<Vec<_>>().join(" > ")
 }
 
 /// How many they are, and of what kind: `4 Services`.
@@ -164,7 +174,7 @@ pub fn write_markdown(changes: &[Change], statuses: &[StatusChange], screen: &mu
         writeln!(screen, "**What is in force changes in {}.**", Touched::by(changes).sentence())?;
     }
     for change in changes {
-        let ends = ends(change);
+        let ends = ends(change, changes);
         writeln!(
             screen,
             "\n<details open><summary>{} on {}</summary>\n",

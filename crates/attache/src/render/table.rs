@@ -118,13 +118,14 @@ impl From<&str> for Cell {
     }
 }
 
-/// `text` in lines no wider than `width`, broken at spaces.
+/// `text` in lines no wider than `width`, broken at spaces. Its indent stays.
 pub fn fold(text: &str, width: Option<usize>) -> Vec<String> {
     let Some(width) = width else { return vec![text.to_owned()] };
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    let words = text.trim_start_matches(' ');
+    let mut lines = vec![text[..text.len() - words.len()].to_owned()];
+    for word in words.split(' ') {
         match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.trim_start().is_empty() => line.push_str(word),
             Some(line) if line.width() + 1 + word.width() <= width => {
                 line.push(' ');
                 line.push_str(word);
@@ -144,5 +145,6 @@ mod tests {
         assert_eq!(fold("one two three", Some(7)), ["one two", "three"]);
         assert_eq!(fold("incomprehensible", Some(4)), ["incomprehensible"]);
         assert_eq!(fold("as it is", None), ["as it is"]);
+        assert_eq!(fold("  indented: text", Some(12)), ["  indented:", "text"]);
     }
 }
