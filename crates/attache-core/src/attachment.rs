@@ -153,6 +153,10 @@ impl<'o> Attaching<'o> {
                     .help(format!("it is read as {known}")),
             );
         }
+        if let Some(path) = &policy.unused {
+            let problem = Problem::warning("the selector counts for nothing: the policy names its targets");
+            self.result.problems.push(problem.at(object, path.clone()).help("keep one of the two"));
+        }
         if let Some(invalid) = &policy.invalid {
             let message = format!("{}: {}", invalid.path, invalid.message);
             self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });

@@ -9,7 +9,7 @@ use crate::chain::{Hierarchy, Shape};
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
 use crate::model::{Model, World};
 use crate::object::{Object, ObjectRef, Objects};
-use crate::order::stacks;
+use crate::order::{self, stacks};
 use crate::policy::{self, Policy, PolicyId};
 use crate::problem::Problem;
 use crate::topology::Topology;
@@ -34,6 +34,7 @@ impl Engine {
         let topology = Topology::build(&objects, &virtual_targets);
         let mut attachments = attachment::attach(&objects, &topology, &kinds, &policies);
         problems.append(&mut attachments.problems);
+        problems.extend(order::ties(&objects, &kinds, &policies));
         let mut engine = Engine { objects, kinds, policies, topology, attachments, models: Vec::new(), problems };
         engine.models = engine.build_models();
         let warnings = engine.bad_annotations();
@@ -87,7 +88,8 @@ impl Engine {
     }
 
     pub fn model(&self, kind: KindId) -> Option<&Model> {
-        self.models.iter().find(|model| model.id == kind)
+        let leader = self.kinds.leader(kind);
+        self.models.iter().find(|model| model.id == leader)
     }
 
     pub fn world(&self) -> World<'_> {
@@ -105,7 +107,7 @@ impl Engine {
         let mut hierarchies: HashMap<Shape<'_>, Arc<Hierarchy>> = HashMap::new();
         let mut models = Vec::new();
         for (id, kind) in self.kinds.iter() {
-            if !self.policies.iter().any(|policy| policy.kind == id) {
+            if !self.policies.iter().any(|policy| self.kinds.leader(policy.kind) == id) {
                 continue;
             }
             let stacks = stacks(&self.objects, &self.kinds, id, &self.policies, &self.attachments.attached);

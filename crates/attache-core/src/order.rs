@@ -3,12 +3,14 @@
 use std::cmp::Ordering;
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use crate::attachment::Attachment;
 use crate::fold::Units;
 use crate::kinds::{Conflicts, Fit, KindId, Pattern, PolicyKind, Registry, SameLevel};
 use crate::object::Objects;
 use crate::policy::Policy;
+use crate::problem::Problem;
 use crate::topology::NodeId;
 use crate::value::{Segment, Value};
 
@@ -32,7 +34,7 @@ pub fn stacks(objects: &Objects, kinds: &Registry, id: KindId, policies: &[Polic
     let kind = kinds.get(id);
     let kind_of = |attachment: &Attachment| policies[attachment.policy.0 as usize].kind;
     let mut stacks: Stacks = HashMap::new();
-    for attachment in attached.iter().filter(|attachment| kind_of(attachment) == id) {
+    for attachment in attached.iter().filter(|attachment| kinds.leader(kind_of(attachment)) == id) {
         stacks.entry(attachment.node).or_default().accepted.push(attachment.clone());
     }
     for yielding in &kind.yields {
@@ -61,6 +63,25 @@ pub fn stacks(objects: &Objects, kinds: &Registry, id: KindId, policies: &[Polic
         reject_everywhere(&mut stacks, kind, objects, policies);
     }
     stacks
+}
+
+/// Warns of policies with the same priority, of kinds where nobody can tell who comes first of them.
+pub fn ties(objects: &Objects, kinds: &Registry, policies: &[Policy]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut first: HashMap<(KindId, &[i64]), &Policy> = HashMap::new();
+    for policy in policies.iter().filter(|policy| kinds.get(policy.kind).ties_undefined && policy.invalid.is_none()) {
+        match first.entry((policy.kind, &policy.rank.priority)) {
+            Entry::Vacant(entry) => {
+                entry.insert(policy);
+            }
+            Entry::Occupied(entry) => {
+                let (object, other) = (objects.get(policy.object), &objects.get(entry.get().object).id);
+                let message = format!("{} has the same priority as {other}: who comes first is undefined", object.id);
+                problems.push(Problem::warning(message).about(object).help("give them different priorities"));
+            }
+        }
+    }
+    problems
 }
 
 /// By the way it came here, then priority, then age, then name.

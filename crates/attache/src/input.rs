@@ -102,7 +102,9 @@ impl Input {
         let models = self.engine.models().iter();
         let Some(name) = name else { return Ok(models.collect()) };
         let wanted = KindName::parse(name);
-        let found: Vec<&Model> = models.filter(|model| wanted.matches(&model.kind.group, &model.kind.kind)).collect();
+        let named = self.engine.kinds().iter().filter(|(_, kind)| wanted.matches(&kind.group, &kind.kind));
+        let leaders: Vec<KindId> = named.map(|(id, _)| self.engine.kinds().leader(id)).collect();
+        let found: Vec<&Model> = models.filter(|model| leaders.contains(&model.id)).collect();
         if found.is_empty() {
             self.kind_named(name)?;
         }

@@ -90,6 +90,10 @@ impl Merge<'_> {
         if value.entries().is_empty() {
             return;
         }
+        if self.units.is_whole(path) {
+            let winner = tree.first_source().unwrap_or(source);
+            return self.lose_value(value, path, source, winner, false);
+        }
         let Some(fields) = tree.split() else { return };
         for (key, child) in value.entries() {
             path.push(Segment::Key(key.clone()));
@@ -120,6 +124,9 @@ impl Merge<'_> {
     fn replace_fields(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
         if value.entries().is_empty() {
             return;
+        }
+        if self.units.is_whole(path) {
+            return self.put(tree, value, source, path);
         }
         let Some(fields) = tree.split() else { return };
         for (key, child) in value.entries() {

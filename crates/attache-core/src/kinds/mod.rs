@@ -91,6 +91,12 @@ pub struct PolicyKind {
     pub absent: Vec<(Pattern, SmolStr)>,
     /// The list whose items apply one by one, and the field they are sorted by.
     pub items: Option<(SmolStr, SmolStr)>,
+    /// The only name that a policy may have.
+    pub only_name: Option<SmolStr>,
+    /// The kind with which policies of this one form one list.
+    pub decides_with: Option<KindName>,
+    /// Whether it is undefined who comes first of two policies with the same priority.
+    pub ties_undefined: bool,
     /// What a policy must fulfil to be accepted.
     pub validations: Vec<Validation>,
     pub fields: Fields,

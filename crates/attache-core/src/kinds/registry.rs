@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
-use super::{Origin, PolicyKind, infer, schema};
+use super::{KindName, Origin, PolicyKind, infer, schema};
 use crate::object::{Object, Objects};
 use crate::problem::Problem;
 
@@ -14,6 +14,8 @@ pub struct KindId(pub u32);
 pub struct Registry {
     kinds: Vec<PolicyKind>,
     by_kind: HashMap<(SmolStr, SmolStr), KindId>,
+    /// For each kind the one with which it decides, or itself.
+    leaders: Vec<KindId>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,20 +73,33 @@ impl Registry {
             .enumerate()
             .map(|(i, kind)| ((kind.group.clone(), kind.kind.clone()), KindId(i as u32)))
             .collect();
-        (Registry { kinds, by_kind }, problems)
+        let leaders = leaders(&kinds);
+        (Registry { kinds, by_kind, leaders }, problems)
     }
 
     pub fn get(&self, id: KindId) -> &PolicyKind {
         &self.kinds[id.0 as usize]
     }
 
+    /// The kind whose model a kind's policies are part of: its own, or that of the kind with which it decides.
+    pub fn leader(&self, id: KindId) -> KindId {
+        self.leaders[id.0 as usize]
+    }
+
     pub fn find(&self, group: &str, kind: &str) -> Option<KindId> {
         self.by_kind.get(&(SmolStr::new(group), SmolStr::new(kind))).copied()
     }
 
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (KindId, &PolicyKind)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (KindId, &PolicyKind)> + Clone {
         self.kinds.iter().enumerate().map(|(i, kind)| (KindId(i as u32), kind))
     }
+}
+
+fn leaders(kinds: &[PolicyKind]) -> Vec<KindId> {
+    let position = |wanted: &KindName| kinds.iter().position(|kind| wanted.is(&kind.group, &kind.kind));
+    let leader = |kind: &PolicyKind| kind.decides_with.as_ref().and_then(position);
+    let leaders = kinds.iter().enumerate().map(|(own, kind)| leader(kind).unwrap_or(own));
+    leaders.map(|at| KindId(at as u32)).collect()
 }
 
 fn file_of(document: &Object) -> SmolStr {

@@ -30,6 +30,8 @@ pub struct Policy {
     pub rank: Rank,
     /// Why it cannot be used at all.
     pub invalid: Option<Invalid>,
+    /// Where it chooses targets that do not count, because it names others.
+    pub unused: Option<Path>,
 }
 
 /// What is wrong with a policy, and where.
@@ -82,12 +84,12 @@ fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Po
     let mut complain = |path: Path, message: String| {
         invalid.get_or_insert(Invalid { path, message });
     };
-    let targets = targets::read(object, kind, &mut complain);
+    let (targets, unused) = targets::read(object, kind, &mut complain);
     let blocks = blocks::read(object, kind, &mut complain);
     let joins = joins(object, kind, &mut complain);
     let rank = rank::read(object, kind, &mut complain);
     validation::check(object, kind, &mut complain);
-    Policy { object: id, kind: kind_id, targets, blocks, joins, rank, invalid }
+    Policy { object: id, kind: kind_id, targets, blocks, joins, rank, invalid, unused }
 }
 
 fn joins(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Option<Strategy> {

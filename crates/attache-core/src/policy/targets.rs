@@ -71,7 +71,12 @@ pub enum From {
     Selected(Value),
 }
 
-pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Vec<Target> {
+/// The targets, and where others are chosen that do not count: what is named does, and what is chosen only without it.
+pub fn read(
+    object: &Object,
+    kind: &PolicyKind,
+    complain: &mut impl FnMut(Path, String),
+) -> (Vec<Target>, Option<Path>) {
     let refs = kind.fields.target_refs.iter().map(|keys| (keys, false));
     let selectors = kind.fields.target_selectors.iter().map(|keys| (keys, true));
     let mut targets = Vec::new();
@@ -87,15 +92,17 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
             Some(one) => add(one, path),
         }
     }
-    // What is named counts before what is chosen.
-    if targets.is_empty() {
-        targets.extend(kind.selects.iter().filter_map(|select| chosen(object, select, complain)));
+    let mut unused = None;
+    let choices = kind.selects.iter().filter_map(|select| chosen(object, select, complain));
+    match targets.is_empty() {
+        true => targets.extend(choices),
+        false => unused = choices.last().map(|choice| choice.path),
     }
     targets.extend(kind.hosts.as_ref().and_then(|hosts| host(object, hosts, complain)));
     if targets.is_empty() && kind.without_target {
         targets.push(Target { wanted: Wanted::OwnNamespace, path: Path::parse("spec") });
     }
-    targets
+    (targets, unused)
 }
 
 fn chosen(object: &Object, select: &Select, complain: &mut impl FnMut(Path, String)) -> Option<Target> {

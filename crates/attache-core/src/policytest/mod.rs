@@ -65,6 +65,8 @@ struct Effective {
     superseded: Option<Vec<Superseded>>,
     /// For kinds of which all apply, in order.
     policies: Option<Vec<PolicyName>>,
+    /// What each of `policies` says there.
+    specs: Option<Value>,
     /// Part of each warning, in order.
     warnings: Option<Vec<SmolStr>>,
 }

@@ -101,6 +101,7 @@ fn effective(line: &mut Reader<'_, '_>) -> Option<Effective> {
     let names = parsed(line, "origins", names, PolicyName::parse);
     let superseded = line.get("superseded").is_some().then(|| line.objects("superseded", superseded));
     let policies = line.texts("policies");
+    let specs = line.any("specs").cloned();
     let policies = policies.map(|names| parsed(line, "policies", names, PolicyName::parse));
     Some(Effective {
         policy_kind: policy_kind?,
@@ -110,6 +111,7 @@ fn effective(line: &mut Reader<'_, '_>) -> Option<Effective> {
         origins: paths.iter().map(|path| Path::parse(path)).zip(names).collect(),
         superseded,
         policies,
+        specs,
         warnings: line.texts("warnings"),
     })
 }

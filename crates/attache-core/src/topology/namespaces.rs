@@ -28,17 +28,17 @@ pub struct Namespaces<'o> {
 
 impl<'o> Namespaces<'o> {
     pub fn of(objects: &'o Objects) -> Self {
-        let mut by_name = HashMap::new();
+        let written = objects.each("", "Namespace").map(|(id, object)| {
+            let name = object.id.name.as_str();
+            (name, Namespace { name, object: Some(id), labels: object.labels() })
+        });
+        let mut by_name: HashMap<&str, Namespace> = written.collect();
         // Objects are sorted by kind and namespace: most live where the one before does.
         let mut last = "";
         for (_, object) in objects.iter() {
             let name = object.id.namespace.as_str();
             if name != last && !name.is_empty() {
-                by_name.entry(name).or_insert_with(|| {
-                    let object = objects.lookup("", "Namespace", "", name);
-                    let labels = object.map_or(&Value::Null, |id| objects.get(id).labels());
-                    Namespace { name, object, labels }
-                });
+                by_name.entry(name).or_insert(Namespace { name, object: None, labels: &Value::Null });
                 last = name;
             }
         }

@@ -35,10 +35,11 @@ fn model<'e>(checking: &Checking<'e>, name: &str) -> Result<ModelOf<'e>, Trouble
     let (engine, wanted) = (checking.engine, KindName::parse(name));
     let is_wanted = |kind: &PolicyKind| wanted.is(&kind.group, &kind.kind);
     // Several groups can have kinds of one name: one of which there are policies is meant first.
-    if let Some(model) = engine.models().iter().find(|model| is_wanted(&model.kind)) {
+    let mut kinds = engine.kinds().iter().filter(|(_, kind)| is_wanted(kind));
+    if let Some(model) = kinds.clone().find_map(|(id, _)| engine.model(id)) {
         return Ok(ModelOf::Known(model));
     }
-    let Some((id, kind)) = engine.kinds().iter().find(|(_, kind)| is_wanted(kind)) else {
+    let Some((id, kind)) = kinds.next() else {
         return Err(checking.unknown_policy_kind("policyKind", &wanted));
     };
     let hierarchy = Hierarchy::new(engine.objects(), engine.topology(), kind.shape());
@@ -155,6 +156,10 @@ fn compare(checking: &Checking<'_>, model: &Model, line: &expected::Effective, s
         let expected = policies.iter().map(|name| Value::str(checking.canonical(name))).collect();
         let actual = effective.applied.iter().map(|it| checking.policy_name(it.policy)).collect();
         comparison.add("policies", Value::list(expected), Value::list(actual));
+    }
+    if let Some(specs) = &line.specs {
+        let actual = effective.applied.iter().map(|it| it.spec.clone()).collect();
+        comparison.add("specs", specs.clone(), Value::list(actual));
     }
     if let Some(warnings) = &line.warnings {
         let (expected, actual) = self::warnings(warnings, effective);

@@ -38,7 +38,7 @@ pub fn get(
     let engine = &input.engine;
     let is_wanted = |status: &PolicyStatus| {
         let kind = engine.policy(status.policy).kind;
-        models.iter().any(|model| model.id == kind)
+        models.iter().any(|model| model.id == input.engine.kinds().leader(kind))
             && namespace.is_none_or(|wanted| engine.policy_id(status.policy).namespace == wanted)
     };
     let statuses: Vec<PolicyStatus> = engine.policy_statuses().into_iter().filter(is_wanted).collect();
