@@ -3,7 +3,7 @@
 use attache_core::engine::Engine;
 use attache_core::kinds::{KindId, PolicyKind, Settings, built_in};
 use attache_core::model::Model;
-use attache_core::names::{KindName, nearest};
+use attache_core::names::nearest;
 use attache_core::object::{Object, ObjectRef, Objects};
 use attache_core::policy::PolicyId;
 use attache_core::problem::Problem;
@@ -101,8 +101,7 @@ impl Input {
     pub fn models(&self, name: Option<&str>) -> Result<Vec<&Model>, Failure> {
         let models = self.engine.models().iter();
         let Some(name) = name else { return Ok(models.collect()) };
-        let wanted = KindName::parse(name);
-        let named = self.engine.kinds().iter().filter(|(_, kind)| wanted.matches(&kind.group, &kind.kind));
+        let named = self.engine.kinds().iter().filter(|(_, kind)| kind.is_called(name));
         let leaders: Vec<KindId> = named.map(|(id, _)| self.engine.kinds().leader(id)).collect();
         let found: Vec<&Model> = models.filter(|model| leaders.contains(&model.id)).collect();
         if found.is_empty() {
@@ -113,8 +112,7 @@ impl Input {
 
     /// The policy kind that is called `name`, whether there are policies of it or not.
     pub fn kind_named(&self, name: &str) -> Result<KindId, Failure> {
-        let wanted = KindName::parse(name);
-        let found = self.engine.kinds().iter().find(|(_, kind)| wanted.matches(&kind.group, &kind.kind));
+        let found = self.engine.kinds().iter().find(|(_, kind)| kind.is_called(name));
         found.map(|(id, _)| id).ok_or_else(|| self.unknown_kind(name))
     }
 

@@ -31,6 +31,13 @@ pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
     (kinds, problems)
 }
 
+/// The document in a file that describes the kind of this name, with the comment above it.
+pub fn document(file: &str, name: &str) -> Option<String> {
+    let (_, text) = FILES.iter().find(|(known, _)| *known == file)?;
+    let is_it = |document: &&str| document.contains(&format!("metadata: {{name: {name}}}\n"));
+    text.split("---\n").find(is_it).map(|document| document.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +47,9 @@ mod tests {
         let (kinds, problems) = built_in();
         assert!(problems.is_empty(), "{}", problems.iter().map(|p| format!("{p}\n")).collect::<String>());
         assert!(kinds.len() >= FILES.len());
+        for kind in &kinds {
+            let Origin::BuiltIn(file) = kind.origin else { continue };
+            assert!(document(file, &kind.name).is_some(), "{} has a name written in another way", kind.name);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod annotation;
 mod built_in;
+mod document;
 mod infer;
 mod level;
 mod pattern;
@@ -13,6 +14,7 @@ mod words;
 use smol_str::SmolStr;
 
 use crate::cel::Condition;
+use crate::names;
 use crate::topology::Level;
 
 pub use built_in::built_in;
@@ -307,6 +309,15 @@ impl PolicyKind {
     /// `ColorPolicy.example.io`.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.kind, self.group)
+    }
+
+    /// Whether somebody who writes `name` may mean this kind: by its kind, plural or short name, with or without the group.
+    pub fn is_called(&self, name: &str) -> bool {
+        let (word, group) = name.split_once('.').map_or((name, None), |(word, group)| (word, Some(group)));
+        let is_short = self.short_names.iter().any(|short| short.eq_ignore_ascii_case(word));
+        names::KindName::parse(name).matches(&self.group, &self.kind)
+            || self.name.eq_ignore_ascii_case(name)
+            || is_short && group.is_none_or(|group| group.eq_ignore_ascii_case(&self.group))
     }
 
     pub fn default_strategy(&self) -> Strategy {

@@ -46,6 +46,16 @@ fn kinds_as_yaml() {
 }
 
 #[test]
+fn a_built_in_kind_to_copy() {
+    insta::assert_snapshot!(run("attache get kinds cspolicy -o yaml"));
+}
+
+#[test]
+fn a_kind_by_its_short_name() {
+    insta::assert_snapshot!(run("attache get kinds btp -o wide"));
+}
+
+#[test]
 fn scopes() {
     insta::assert_snapshot!(run("attache get scopes -f examples/bakery"));
 }

@@ -7,8 +7,8 @@ fn test(arguments: &str) -> String {
 }
 
 #[test]
-fn the_conformance_tests_pass() {
-    let transcript = run("attache test -q conformance");
+fn the_conformance_tests_and_the_examples_pass() {
+    let transcript = run("attache test -q conformance examples");
     let summary = transcript.lines().nth(1).unwrap_or_default();
     assert!(summary.ends_with(" passed") && transcript.lines().count() == 2, "{transcript}");
 }

@@ -1,7 +1,6 @@
 use std::io::{self, Write};
 
 use attache_core::kinds::{KindId, Origin, PolicyKind};
-use attache_core::names::KindName;
 use serde::Serialize;
 
 use crate::cli::program;
@@ -18,6 +17,8 @@ struct Kind {
     name: String,
     group: String,
     kind: String,
+    short_names: Vec<String>,
+    versions: Vec<String>,
     class: String,
     hierarchy: Vec<String>,
     targets: Vec<String>,
@@ -31,35 +32,25 @@ struct Kind {
 }
 
 pub fn get(input: &Input, name: Option<&str>, format: Option<Format>, screen: &mut Screen) -> io::Result<()> {
-    let wanted = name.map(KindName::parse);
-    let is_wanted = |kind: &PolicyKind| wanted.as_ref().is_none_or(|name| name.matches(&kind.group, &kind.kind));
-    let kinds = input.engine.kinds().iter().filter(|(_, kind)| is_wanted(kind));
-    let kinds: Vec<Kind> = kinds.map(|(id, kind)| describe(input, id, kind)).collect();
+    let wanted = || input.engine.kinds().iter().filter(|(_, kind)| name.is_none_or(|name| kind.is_called(name)));
+    if format == Some(Format::Yaml) {
+        let documents: Vec<String> = wanted().map(|(_, kind)| kind.document(input.engine.objects())).collect();
+        return write!(screen, "{}", documents.join("---\n"));
+    }
+    let kinds: Vec<Kind> = wanted().map(|(id, kind)| describe(input, id, kind)).collect();
     match format {
         Some(Format::Json) => screen.json(&List::new("PolicyKindList", kinds)),
-        Some(Format::Yaml) => screen.yaml(&List::new("PolicyKindList", kinds)),
         Some(Format::Name) => kinds.iter().try_for_each(|kind| writeln!(screen, "PolicyKind/{}", kind.name)),
-        None | Some(Format::Wide) if kinds.is_empty() => {
+        _ if kinds.is_empty() => {
             writeln!(screen, "no policy kinds are known: add their CRDs, or PolicyKind documents")?;
             writeln!(screen, "CRDs without a policy label count only with {} --infer-unlabelled", program())
-        }
-        None => {
-            let mut table = Table::new(&["KIND", "CLASS", "MERGES", "POLICIES", "FROM", "TARGETS"]);
-            for kind in kinds {
-                table.row([
-                    paint(POLICY, format!("{}.{}", kind.kind, kind.group)).into(),
-                    kind.class.into(),
-                    kind.strategies.join(", ").into(),
-                    kind.policies.to_string().into(),
-                    kind.from.into(),
-                    kind.targets.join(", ").into(),
-                ]);
-            }
-            table.write(screen)
         }
         Some(Format::Wide) => {
             let head = [
                 "KIND",
+                "PLURAL",
+                "SHORT",
+                "VERSIONS",
                 "CLASS",
                 "MERGES",
                 "SAME LEVEL",
@@ -73,6 +64,9 @@ pub fn get(input: &Input, name: Option<&str>, format: Option<Format>, screen: &m
             for kind in kinds {
                 table.row([
                     paint(POLICY, format!("{}.{}", kind.kind, kind.group)).into(),
+                    kind.name.split('.').next().unwrap_or_default().into(),
+                    kind.short_names.join(", ").into(),
+                    kind.versions.join(", ").into(),
                     kind.class.into(),
                     kind.strategies.join(", ").into(),
                     kind.same_level.into(),
@@ -81,6 +75,21 @@ pub fn get(input: &Input, name: Option<&str>, format: Option<Format>, screen: &m
                     kind.effective_target.join(", ").into(),
                     kind.targets.join(", ").into(),
                     kind.hierarchy.join(" > ").into(),
+                ]);
+            }
+            table.write(screen)
+        }
+        _ => {
+            let mut table = Table::new(&["KIND", "SHORT", "CLASS", "MERGES", "POLICIES", "FROM", "TARGETS"]);
+            for kind in kinds {
+                table.row([
+                    paint(POLICY, format!("{}.{}", kind.kind, kind.group)).into(),
+                    kind.short_names.join(", ").into(),
+                    kind.class.into(),
+                    kind.strategies.join(", ").into(),
+                    kind.policies.to_string().into(),
+                    kind.from.into(),
+                    kind.targets.join(", ").into(),
                 ]);
             }
             table.write(screen)
@@ -94,14 +103,16 @@ fn describe(input: &Input, id: KindId, kind: &PolicyKind) -> Kind {
         name: kind.name.to_string(),
         group: kind.group.to_string(),
         kind: kind.kind.to_string(),
+        short_names: kind.short_names.iter().map(ToString::to_string).collect(),
+        versions: kind.versions.iter().map(ToString::to_string).collect(),
         class: format!("{:?}", kind.class),
         hierarchy: names(&kind.hierarchy),
         targets: names(&kind.targets),
         effective_target: names(&kind.effective_targets),
         same_level: format!("{:?}", kind.same_level),
-        strategies: kind.strategies.iter().map(|strategy| format!("{strategy:?}").to_lowercase()).collect(),
+        strategies: kind.strategies.iter().map(|strategy| strategy.name().to_owned()).collect(),
         from: match &kind.origin {
-            Origin::BuiltIn(_) => "built in".to_owned(),
+            Origin::BuiltIn(system) => format!("built in: {system}"),
             Origin::Given(file) => file.to_string(),
             Origin::Inferred(crd) => format!("CRD {crd}"),
         },

@@ -20,13 +20,17 @@ Examples:
   attache get policies -f manifests/
   attache get policies -n baker -o wide -f manifests/
   attache get kinds
+  attache get kinds backendtrafficpolicy -o yaml
   attache get kinds -f crds/
   attache get scopes --kind retrypolicy -f manifests/")]
 pub struct Get {
     #[arg(value_name = "policies|kinds|scopes", hide_possible_values = true)]
     what: What,
-    /// Only policies of this kind
-    #[arg(long, value_name = "KIND")]
+    /// Only this kind of policy, by its kind, plural or short name
+    #[arg(value_name = "KIND")]
+    name: Option<String>,
+    /// Only this kind of policy
+    #[arg(long, value_name = "KIND", conflicts_with = "name")]
     kind: Option<String>,
     /// How to show it; `wide` shows more columns
     #[arg(short, long, value_name = "FORMAT")]
@@ -53,10 +57,11 @@ impl Get {
         if self.output == Some(Format::Wide) {
             screen.widen();
         }
-        let models = input.models(self.kind.as_deref())?;
+        let kind = self.name.as_deref().or(self.kind.as_deref());
+        let models = input.models(kind)?;
         match self.what {
             What::Policies => policies::get(&input, &models, global.namespace.as_deref(), self.output, screen)?,
-            What::Kinds => kinds::get(&input, self.kind.as_deref(), self.output, screen)?,
+            What::Kinds => kinds::get(&input, kind, self.output, screen)?,
             What::Scopes => scopes::get(&input, &models, global.namespace.as_deref(), self.output, screen)?,
         }
         Ok(input.verdict)
