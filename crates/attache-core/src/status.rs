@@ -171,6 +171,7 @@ impl Engine {
 fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, refused: &[&Refusal]) -> PolicyStatus {
     let messages: Vec<&str> = refused.iter().map(|refusal| refusal.message.as_str()).collect();
     let why = messages.join("; ");
+    let lost_to_nobody = tally.lost && tally.by.is_empty();
     let mut status = PolicyStatus {
         policy,
         refused: None,
@@ -190,6 +191,8 @@ fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, refused: &[&Ref
                 "it is not in the path to any route, rule or backend that it could affect".to_string()
             }
             Enforcement::NotEnforced => "its condition holds nowhere".to_string(),
+            Enforcement::Overridden if lost_to_nobody => "what it targets sets all of it itself".to_string(),
+            Enforcement::PartiallyEnforced if lost_to_nobody => "what it targets sets part of it itself".to_string(),
             _ => String::new(),
         };
     }

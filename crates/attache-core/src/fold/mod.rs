@@ -276,10 +276,19 @@ impl<'a> Fold<'a> {
 
     fn take_out(&mut self, fields: &[Pattern], winner: Source) {
         for field in fields {
-            let path = field.keys();
-            if let Some(held) = self.tree.get_mut(&path) {
-                self.merge.lose_tree(held, &mut path.clone(), winner, false);
-                *held = Tree::Piece(Value::Null, winner);
+            let mut path = field.keys();
+            let Some(held) = self.tree.get_mut(&path) else { continue };
+            self.merge.lose_tree(held, &mut path.clone(), winner, false);
+            *held = Tree::Piece(Value::Null, winner);
+            // An object of which nothing is left goes, too.
+            while path.pop().is_some() && !path.is_empty() {
+                let Some(Tree::Split(fields)) = self.tree.get_mut(&path) else { break };
+                if !fields.iter().all(|(_, field)| matches!(field, Tree::Piece(Value::Null, _))) {
+                    break;
+                }
+                if let Some(above) = self.tree.get_mut(&path) {
+                    *above = Tree::Piece(Value::Null, winner);
+                }
             }
         }
     }
