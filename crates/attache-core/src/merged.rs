@@ -14,6 +14,8 @@ use crate::value::{Map, Path, Segment, Value};
 pub struct Merged {
     pub path: Path,
     pub chain: ChainId,
+    /// What the object itself says there.
+    pub own: Value,
     pub value: Value,
     pub effective: Effective,
 }
@@ -27,10 +29,11 @@ impl Engine {
             for path in places(&object.body, &into.path) {
                 let own = path.resolve(&object.body).unwrap_or(&Value::Null);
                 for &(chain, _) in model.chains_at(self.node_of(model, object, id, &path)) {
-                    let effective = model.over(self.world(), chain, &without_empty(own));
+                    let said = without_empty(own);
+                    let effective = model.over(self.world(), chain, &said);
                     let set = effective.spec.clone().unwrap_or_default();
                     let value = with_empty(&set, own);
-                    merged.push(Merged { path: path.clone(), chain, value, effective });
+                    merged.push(Merged { path: path.clone(), chain, own: said, value, effective });
                 }
             }
         }

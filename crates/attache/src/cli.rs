@@ -71,6 +71,7 @@ pub struct Global {
 pub enum Command {
     Get(commands::get::Get),
     Effective(commands::effective::Effective),
+    Explain(commands::explain::Explain),
     Reach(commands::reach::Reach),
     Plan(commands::plan::Plan),
     Audit(commands::audit::Audit),

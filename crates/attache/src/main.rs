@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod documents;
+mod explanation;
 mod failure;
 mod input;
 mod render;

@@ -10,6 +10,7 @@ use crate::cli::Global;
 use crate::documents::effective::says_something;
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::target::Target;
 
 /// The part of the topology that a question is about.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub enum Focus {
 }
 
 /// Scopes with the same chain, and so with the same answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Group {
     pub chain: ChainId,
     pub scopes: u64,
@@ -32,15 +33,20 @@ pub struct Group {
 }
 
 impl Focus {
-    /// What `words` name. A route, rule or backend is asked for what is in force on its requests; whatever stands above
-    /// routes, for what it gives to those below that have nothing of their own.
+    /// What `words` name, or everything.
     pub fn parse(input: &Input, words: &[String], global: &Global) -> Result<Focus, Failure> {
         if words.is_empty() {
             return Ok(Focus::Everything { namespace: global.namespace.clone() });
         }
-        let nodes = input.nodes(&input.target(words, global)?.0);
+        Ok(Focus::on(input, &input.target(words, global)?.0))
+    }
+
+    /// A route, rule or backend is asked for what is in force on its requests; whatever stands above routes, for what it
+    /// gives to those below that have nothing of their own.
+    pub fn on(input: &Input, target: &Target) -> Focus {
+        let nodes = input.nodes(target);
         let serves = |node: &NodeId| input.engine.topology().node(*node).level >= Level::Route;
-        Ok(if nodes.iter().any(serves) { Focus::Through(nodes) } else { Focus::At(nodes) })
+        if nodes.iter().any(serves) { Focus::Through(nodes) } else { Focus::At(nodes) }
     }
 
     /// The scopes of one kind that are meant, one by one.

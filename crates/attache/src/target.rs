@@ -27,6 +27,16 @@ pub struct Target {
     pub section: Option<SmolStr>,
 }
 
+/// As it can be given to commands again.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.section {
+            Some(section) => write!(f, "{}#{section}", self.id),
+            None => self.id.fmt(f),
+        }
+    }
+}
+
 impl Query {
     /// Reads `KIND/NAME`, `KIND/NAMESPACE/NAME` or the two words `KIND NAME`, each with `#SECTION` or without, and
     /// gives back the words that follow.

@@ -19,7 +19,7 @@ impl<'a> Fold<'a> {
             for &attachment in &layer.stack {
                 let policy = self.policy(attachment);
                 let Some(block) = policy.blocks.first() else { continue };
-                let source = self.step(i, attachment, block.which);
+                let Some(source) = self.turn(i, attachment, block.which) else { return };
                 match (self.taken, joins.filter(|_| may_join)) {
                     (None, _) => {
                         self.taken = Some(source);
@@ -57,7 +57,7 @@ impl<'a> Fold<'a> {
                 let (stack, beaten) = self.contenders(layer);
                 for &attachment in stack {
                     for block in &self.policy(attachment).blocks {
-                        let source = self.step(i, attachment, block.which);
+                        let Some(source) = self.turn(i, attachment, block.which) else { break };
                         self.beside(&block.spec, source);
                     }
                 }

@@ -4,6 +4,7 @@ mod deep;
 mod inherit;
 mod merge;
 mod result;
+mod trace;
 mod tree;
 mod units;
 
@@ -20,6 +21,7 @@ use merge::Merge;
 use tree::{Source, Tree};
 
 pub use result::{Applied, Effective, Loss, Origin, Outcome, Superseded, Warning};
+pub use trace::{Trace, Turn, trace};
 pub use units::Units;
 
 /// The policies on one node of a chain.
@@ -65,40 +67,7 @@ pub fn fold(
     terms: Terms,
     own: Option<&Value>,
 ) -> Effective {
-    let mut fold = Fold {
-        kind,
-        policies,
-        terms,
-        merge: Merge { units, keys: &kind.keys, joined: &[], lost: Vec::new() },
-        tree: Tree::default(),
-        steps: Vec::new(),
-        removed: Vec::new(),
-        inactive: Vec::new(),
-        conflicted: Vec::new(),
-        taken: None,
-        warnings: Vec::new(),
-    };
-    if let Some(own) = own {
-        fold.tree = Tree::Piece(own.clone(), result::OWN);
-    }
-    for (i, layer) in layers.iter().enumerate() {
-        for &(loser, winner) in &layer.rejected {
-            fold.conflict(i, loser, winner);
-        }
-    }
-    if kind.accumulates() {
-        return fold.accumulate(layers);
-    }
-    match &kind.dictated_by {
-        DictatedBy::Annotation(_) => fold.inherited(layers),
-        _ if !kind.deep_at_one_level.is_empty() => fold.inherited(layers),
-        _ if kind.winner_takes_all() => fold.nearest(layers),
-        _ if kind.default_strategy() == Strategy::Deep => fold.inherited(layers),
-        _ => fold.each_layer(layers),
-    }
-    fold.give_way(layers);
-    fold.give_way_to_rule();
-    fold.finish(layers)
+    Fold::new(kind, units, policies, terms, own).run(layers)
 }
 
 struct Fold<'a> {
@@ -116,9 +85,47 @@ struct Fold<'a> {
     /// A policy counts alone, though it may say nothing.
     taken: Option<Source>,
     warnings: Vec<Warning>,
+    /// How many more blocks may have their turn.
+    turns: usize,
+    /// The last that had it.
+    last: Option<Step<'a>>,
 }
 
 impl<'a> Fold<'a> {
+    fn new(kind: &'a PolicyKind, units: &'a Units, policies: &'a [Policy], terms: Terms, own: Option<&Value>) -> Self {
+        Fold {
+            kind,
+            policies,
+            terms,
+            merge: Merge { units, keys: &kind.keys, joined: &[], lost: Vec::new() },
+            tree: own.map_or_else(Tree::default, |own| Tree::Piece(own.clone(), result::OWN)),
+            steps: Vec::new(),
+            removed: Vec::new(),
+            inactive: Vec::new(),
+            conflicted: Vec::new(),
+            taken: None,
+            warnings: Vec::new(),
+            turns: usize::MAX,
+            last: None,
+        }
+    }
+
+    fn run(&mut self, layers: &[Layer<'a>]) -> Effective {
+        if self.kind.accumulates() {
+            return self.accumulate(layers);
+        }
+        match &self.kind.dictated_by {
+            DictatedBy::Annotation(_) => self.inherited(layers),
+            _ if !self.kind.deep_at_one_level.is_empty() => self.inherited(layers),
+            _ if self.kind.winner_takes_all() => self.nearest(layers),
+            _ if self.kind.default_strategy() == Strategy::Deep => self.inherited(layers),
+            _ => self.each_layer(layers),
+        }
+        self.give_way(layers);
+        self.give_way_to_rule();
+        self.finish(layers)
+    }
+
     fn each_layer(&mut self, layers: &[Layer<'a>]) {
         for (i, layer) in layers.iter().enumerate() {
             let (stack, beaten) = self.contenders(layer);
@@ -159,7 +166,7 @@ impl<'a> Fold<'a> {
         let winner = self.step(at, winner, Which::Bare);
         for &attachment in beaten {
             for block in &self.policy(attachment).blocks {
-                let source = self.step(at, attachment, block.which);
+                let Some(source) = self.turn(at, attachment, block.which) else { return };
                 self.merge.lose_whole(&Tree::default(), &block.spec, source, winner);
             }
         }
@@ -168,7 +175,7 @@ impl<'a> Fold<'a> {
     fn blocks(&mut self, at: usize, attachment: &'a Attachment, wanted: impl Fn(Which) -> bool) {
         let mut removed = Vec::new();
         for block in self.policy(attachment).blocks.iter().filter(|block| wanted(block.which)) {
-            let source = self.step(at, attachment, block.which);
+            let Some(source) = self.turn(at, attachment, block.which) else { break };
             if self.holds(block, source) {
                 self.block(block, source);
                 removed.extend(block.removes.iter().map(|name| (name.as_str(), source)));
@@ -293,14 +300,31 @@ impl<'a> Fold<'a> {
         }
     }
 
+    /// Notes the policies that are not accepted where others are.
+    fn conflicts(&mut self, layers: &[Layer<'a>]) {
+        for (i, layer) in layers.iter().enumerate() {
+            for &(loser, winner) in &layer.rejected {
+                self.conflict(i, loser, winner);
+            }
+        }
+    }
+
     fn conflict(&mut self, at: usize, loser: &'a Attachment, winner: &'a Attachment) {
         let winner = self.step(at, winner, Which::Bare);
         // It may have won on another node.
         self.steps[winner.0 as usize].foreign = true;
         for block in &self.policy(loser).blocks {
-            let loser = self.step(at, loser, block.which);
+            let Some(loser) = self.turn(at, loser, block.which) else { return };
             self.conflicted.push((loser, winner, &block.spec));
         }
+    }
+
+    /// The next block, unless as many as are wanted had their turn.
+    fn turn(&mut self, layer: usize, attachment: &'a Attachment, which: Which) -> Option<Source> {
+        self.turns = self.turns.checked_sub(1)?;
+        let source = self.step(layer, attachment, which);
+        self.last = self.steps.last().copied();
+        Some(source)
     }
 
     fn step(&mut self, layer: usize, attachment: &'a Attachment, which: Which) -> Source {

@@ -102,13 +102,15 @@ pub struct Warning {
 
 impl<'a> Fold<'a> {
     /// All policies apply: the highest first, at one level the first in order.
-    pub(super) fn accumulate(mut self, layers: &[Layer<'a>]) -> Effective {
+    pub(super) fn accumulate(&mut self, layers: &[Layer<'a>]) -> Effective {
         let mut applied: Vec<(&[i64], Applied)> = Vec::new();
         for (i, layer) in layers.iter().enumerate().rev() {
             for &attachment in &layer.stack {
                 let policy = self.policy(attachment);
                 for block in &policy.blocks {
-                    self.step(i, attachment, block.which);
+                    if self.turn(i, attachment, block.which).is_none() {
+                        break;
+                    }
                     let spec = block.spec.clone();
                     let it = Applied { policy: attachment.policy, target: attachment.node, spec };
                     applied.push((&policy.rank.priority, it));
@@ -128,7 +130,8 @@ impl<'a> Fold<'a> {
         effective
     }
 
-    pub(super) fn finish(mut self, layers: &[Layer<'a>]) -> Effective {
+    pub(super) fn finish(&mut self, layers: &[Layer<'a>]) -> Effective {
+        self.conflicts(layers);
         let mut effective = Effective::default();
         for layer in layers {
             let rejected = layer.rejected.iter().map(|(loser, _)| *loser);

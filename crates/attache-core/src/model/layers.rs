@@ -3,7 +3,7 @@
 use super::{Model, World};
 use crate::attachment::Attachment;
 use crate::chain::{ChainId, Link};
-use crate::fold::{Effective, Inheritance, Layer, fold};
+use crate::fold::{Effective, Inheritance, Layer, Trace, fold, trace};
 use crate::kinds::DictatedBy;
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
@@ -11,6 +11,11 @@ use crate::value::Value;
 impl Model {
     pub(super) fn fold(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> Effective {
         fold(&self.kind, &self.units, world.policies, &self.layers(world, chain), self.chains.terms(chain), own)
+    }
+
+    /// How a chain comes to what it does, block by block; over a value that the object itself has, if it has one.
+    pub fn trace(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> Trace {
+        trace(&self.kind, &self.units, world.policies, &self.layers(world, chain), self.chains.terms(chain), own)
     }
 
     /// The policies of a chain, lowest first.

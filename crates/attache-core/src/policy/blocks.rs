@@ -36,6 +36,19 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
     blocks
 }
 
+/// Where a block stands in its policy.
+pub fn path(object: &Object, kind: &PolicyKind, which: Which) -> Path {
+    let fields = &kind.fields;
+    let settings = Path::new(fields.settings.iter().cloned().map(Segment::Key).collect());
+    let names = match which {
+        Which::Defaults => &fields.defaults,
+        Which::Bare => return settings,
+        Which::Overrides => &fields.overrides,
+    };
+    let name = names.iter().find(|name| settings.key((*name).clone()).resolve(&object.body).is_some());
+    name.map_or(settings.clone(), |name| settings.key(name.clone()))
+}
+
 struct Reading<'a, C> {
     kind: &'a PolicyKind,
     complain: &'a mut C,

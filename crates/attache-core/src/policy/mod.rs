@@ -12,7 +12,7 @@ use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Strategy};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Segment, Value};
 
-pub use blocks::at as field;
+pub use blocks::{at as field, path as block_path};
 pub use rank::Rank;
 pub use targets::{Choice, From, Target, TargetSelector, Wanted};
 

@@ -73,6 +73,11 @@ impl Path {
         self.starts_with(&path) || path.starts_with(self) || self.to_string().ends_with(&format!(".{name}"))
     }
 
+    /// Whether one of the two leads to the other.
+    pub fn concerns(&self, other: &Path) -> bool {
+        self.starts_with(other) || other.starts_with(self)
+    }
+
     pub fn resolve<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(value, |value, segment| match segment {
             Segment::Key(key) => value.get(key),

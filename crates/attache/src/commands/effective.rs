@@ -1,5 +1,5 @@
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::Write;
 
 use attache_core::model::Model;
 use attache_core::policy::PolicyId;
@@ -12,7 +12,7 @@ use crate::documents::effective::{EffectivePolicy, effective_policy, says_someth
 use crate::documents::{List, Stream};
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::render::effective::EffectiveView;
+use crate::render::effective::{EffectiveView, write_nothing};
 use crate::render::style::{DIM, paint};
 use crate::render::{Screen, cut};
 use crate::scopes::Focus;
@@ -86,35 +86,16 @@ impl Effective {
                     }
                 }
                 if !shown {
-                    self.write_nothing(&input, &models, global.namespace.as_deref(), screen)?;
+                    let place = match (self.object.is_empty(), &global.namespace) {
+                        (false, _) => "here".to_owned(),
+                        (true, Some(namespace)) => format!("in namespace `{namespace}`"),
+                        (true, None) => "anywhere".to_owned(),
+                    };
+                    write_nothing(&input, &models, &place, screen)?;
                 }
             }
         }
         Ok(input.verdict)
-    }
-
-    fn write_nothing(
-        &self,
-        input: &Input,
-        models: &[&Model],
-        namespace: Option<&str>,
-        screen: &mut Screen,
-    ) -> io::Result<()> {
-        let policies = input.engine.policies().len();
-        let place = match (self.object.is_empty(), namespace) {
-            (false, _) => "here".to_owned(),
-            (true, Some(namespace)) => format!("in namespace `{namespace}`"),
-            (true, None) => "anywhere".to_owned(),
-        };
-        let why = match (policies, models.is_empty()) {
-            (0, _) => "the input has no policies of a known kind".to_owned(),
-            (_, true) => "there are no policies of this kind".to_owned(),
-            (1, _) => "the only policy does not reach it".to_owned(),
-            (policies, _) => format!("none of the {policies} policies reaches it"),
-        };
-        let see = if policies == 0 { "get kinds" } else { "get policies" };
-        writeln!(screen, "no policy is in force {place}: {why}")?;
-        writeln!(screen, "{}", paint(DIM, format!("see {} {see}", program())))
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod completions;
 pub mod effective;
+pub mod explain;
 pub mod get;
 pub mod plan;
 pub mod reach;
@@ -37,6 +38,7 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
     match &cli.command {
         Command::Get(command) => command.run(&cli.global, screen),
         Command::Effective(command) => command.run(&cli.global, screen),
+        Command::Explain(command) => command.run(&cli.global, screen),
         Command::Reach(command) => command.run(&cli.global, screen),
         Command::Plan(command) => command.run(&cli.global, screen),
         Command::Audit(command) => command.run(&cli.global, screen),

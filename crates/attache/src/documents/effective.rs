@@ -38,11 +38,18 @@ struct Applied {
 }
 
 #[derive(Debug, Serialize)]
-struct Origin {
+pub struct Origin {
     path: String,
     policy: String,
     block: &'static str,
     target: String,
+}
+
+impl Origin {
+    pub fn new(input: &Input, path: &Path, policy: PolicyId, which: Which, target: NodeId) -> Origin {
+        let (policy, target) = (input.policy(policy), input.name(target));
+        Origin { path: path.to_string(), policy, block: which.name(), target }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -77,12 +84,7 @@ pub fn says_something(effective: &Effective) -> bool {
 
 pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> EffectivePolicy {
     let effective = model.effective(input.engine.world(), scope.chain);
-    let origin = |path: &Path, policy: PolicyId, which: Which, target: NodeId| Origin {
-        path: path.to_string(),
-        policy: input.policy(policy),
-        block: which.name(),
-        target: input.name(target),
-    };
+    let origin = |path: &Path, policy, which, target| Origin::new(input, path, policy, which, target);
     let origins = |effective: &Effective| {
         effective.origins.iter().map(|it| origin(&it.path, it.policy, it.which, it.target)).collect()
     };

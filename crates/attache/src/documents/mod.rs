@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod effective;
+pub mod explain;
 pub mod plan;
 pub mod reach;
 pub mod status;

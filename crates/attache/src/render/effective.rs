@@ -13,7 +13,7 @@ use attache_core::policy::{PolicyId, Which};
 use attache_core::topology::NodeId;
 use attache_core::value::{Path, Value};
 
-use super::spec::{inline, spec_lines};
+use super::spec::{SpecLine, inline, spec_lines};
 use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut};
@@ -26,6 +26,15 @@ pub struct EffectiveView<'i> {
     pub input: &'i Input,
     /// How many names, or lost values, are shown before the rest is only counted.
     pub most: usize,
+}
+
+/// What stands beside the lines of what is in force.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside {
+    /// What nobody set is the object's own.
+    pub merged: bool,
+    /// The origin of a rule stands beside each of its lines, and not only beside its name.
+    pub every_line: bool,
 }
 
 impl EffectiveView<'_> {
@@ -50,7 +59,7 @@ impl EffectiveView<'_> {
     }
 
     /// Where the kind merges into the objects at the ends of the scopes: the objects as they will behave.
-    fn merged(&self, model: &Model, group: &Group) -> Vec<(ObjectId, Merged)> {
+    pub fn merged(&self, model: &Model, group: &Group) -> Vec<(ObjectId, Merged)> {
         let topology = self.input.engine.topology();
         let objects = group.ends.iter().filter_map(|end| topology.node(*end).owner.object());
         let objects: BTreeSet<ObjectId> = objects.take(self.most).collect();
@@ -63,7 +72,8 @@ impl EffectiveView<'_> {
     /// What is in force and what lost. If it is `merged`, what nobody set is the object's own.
     fn answer(&self, answer: &Effective, spec: Option<&Value>, merged: bool, screen: &mut Screen) -> io::Result<()> {
         let mut table = Table::plain(if merged { 4 } else { 2 });
-        self.in_force(answer, spec, merged, &mut table);
+        let lines = spec.map(spec_lines).unwrap_or_default();
+        self.in_force(answer, lines, Beside { merged, every_line: false }, &mut table);
         for applied in &answer.applied {
             table.row([paint(POLICY, self.input.policy(applied.policy)).into(), self.on(Which::Bare, applied.target)]);
             for line in spec_lines(&applied.spec) {
@@ -84,7 +94,7 @@ impl EffectiveView<'_> {
     }
 
     /// What it is, and where it holds.
-    fn heading(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
+    pub fn heading(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
         let ends = &group.ends;
         let shown = cut(ends.len(), self.most);
         let names: Vec<String> = ends[..shown].iter().flat_map(|end| self.places(model, group.chain, *end)).collect();
@@ -136,13 +146,13 @@ impl EffectiveView<'_> {
         }
     }
 
-    fn in_force(&self, answer: &Effective, spec: Option<&Value>, merged: bool, table: &mut Table) {
-        for line in spec.into_iter().flat_map(spec_lines) {
-            // The origin of a rule stands beside its name, and not beside each part of it again.
-            let origin = answer
-                .origins
-                .iter()
-                .find(|origin| origin.path == line.path || origin.path.is_empty() && line.path.segments().len() <= 1);
+    /// Lines of what is in force, with who set what.
+    pub fn in_force(&self, answer: &Effective, lines: Vec<SpecLine>, beside: Beside, table: &mut Table) {
+        for line in lines {
+            let is_beside = |origin: &Path| {
+                *origin == line.path || beside.every_line || origin.is_empty() && line.path.segments().len() <= 1
+            };
+            let origin = answer.origins.iter().find(|it| line.path.starts_with(&it.path) && is_beside(&it.path));
             let is_leaf = !line.text.ends_with(':');
             let inside = answer.origins.iter().filter(|origin| is_leaf && origin.path.starts_with(&line.path));
             let inside: BTreeSet<PolicyId> = inside.map(|origin| origin.policy).collect();
@@ -156,7 +166,7 @@ impl EffectiveView<'_> {
                     let policies: Vec<String> = inside.into_iter().map(|policy| self.input.policy(policy)).collect();
                     table.row([line.text.into(), paint(POLICY, policies.join(", ")).into()]);
                 }
-                None if merged && is_leaf => table.row([line.text.into(), paint(DIM, "its own").into()]),
+                None if beside.merged && is_leaf => table.row([line.text.into(), paint(DIM, "its own").into()]),
                 None => table.row([line.text.into()]),
             }
         }
@@ -185,7 +195,7 @@ impl EffectiveView<'_> {
         path.resolve(&blocks.iter().find(|block| block.which == which)?.spec)
     }
 
-    fn on(&self, which: Which, target: NodeId) -> Cell {
+    pub fn on(&self, which: Which, target: NodeId) -> Cell {
         let target = self.input.name(target);
         let text = match which {
             Which::Bare => format!("on {target}"),
@@ -214,4 +224,18 @@ impl EffectiveView<'_> {
             Loss::Conflicted => format!("conflicts with {by}"),
         }
     }
+}
+
+/// Why nothing is in force at some place.
+pub fn write_nothing(input: &Input, models: &[&Model], place: &str, screen: &mut Screen) -> io::Result<()> {
+    let policies = input.engine.policies().len();
+    let why = match (policies, models.is_empty()) {
+        (0, _) => "the input has no policies of a known kind".to_owned(),
+        (_, true) => "there are no policies of this kind".to_owned(),
+        (1, _) => "the only policy does not reach it".to_owned(),
+        (policies, _) => format!("none of the {policies} policies reaches it"),
+    };
+    let see = if policies == 0 { "get kinds" } else { "get policies" };
+    writeln!(screen, "no policy is in force {place}: {why}")?;
+    writeln!(screen, "{}", paint(DIM, format!("see {} {see}", program())))
 }

@@ -1,6 +1,7 @@
 //! What answers look like.
 
 pub mod effective;
+pub mod explain;
 pub mod graph;
 pub mod plan;
 pub mod problem;

@@ -19,6 +19,20 @@ pub fn spec_lines(spec: &Value) -> Vec<SpecLine> {
     lines
 }
 
+/// The same for what is at `field`, under its full path.
+pub fn field_lines(spec: &Value, field: &Path) -> Vec<SpecLine> {
+    if field.is_empty() {
+        return spec_lines(spec);
+    }
+    let Some(value) = field.resolve(spec) else { return Vec::new() };
+    if is_short(value) {
+        return vec![SpecLine { path: field.clone(), text: format!("{field}: {}", inline(value)) }];
+    }
+    let mut lines = vec![SpecLine { path: field.clone(), text: format!("{field}:") }];
+    write(value, field, 1, &mut lines);
+    lines
+}
+
 /// A value on one line.
 pub fn inline(value: &Value) -> String {
     match value {

@@ -5,6 +5,7 @@ mod bad_input;
 mod documentation;
 mod effective;
 mod errors;
+mod explain;
 mod get;
 mod help;
 mod plan;
