@@ -3,7 +3,7 @@
 //! Pure: no I/O, no clock, no randomness. Data flows one way, each module knows only those before it.
 //!
 //! ```text
-//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status
+//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status · change · lint
 //!                       ↑             ↑                          ↑
 //!                 kinds (PolicyKind documents: built in, given, or inferred from CRDs)
 //! ```
@@ -17,6 +17,7 @@ pub mod conditions;
 pub mod engine;
 pub mod fold;
 pub mod kinds;
+pub mod lint;
 pub mod merged;
 pub mod model;
 pub mod names;

@@ -12,6 +12,8 @@ pub enum Severity {
     /// Part of the input could not be used.
     Error,
     Warning,
+    /// Nothing is wrong, but somebody may want to know.
+    Info,
 }
 
 /// Sorted by severity, then by where it is.
@@ -41,7 +43,7 @@ impl Problem {
         Problem::new(Severity::Warning, message.into())
     }
 
-    fn new(severity: Severity, message: String) -> Problem {
+    pub(crate) fn new(severity: Severity, message: String) -> Problem {
         Problem { severity, file: None, document: None, place: None, object: None, path: None, message, help: None }
     }
 
@@ -98,6 +100,7 @@ impl fmt::Display for Severity {
         f.write_str(match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Info => "info",
         })
     }
 }

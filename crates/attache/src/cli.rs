@@ -75,6 +75,7 @@ pub enum Command {
     Reach(commands::reach::Reach),
     Plan(commands::plan::Plan),
     Audit(commands::audit::Audit),
+    Lint(commands::lint::Lint),
     Status(commands::status::Status),
     Topology(commands::topology::Topology),
     Test(commands::test::Test),

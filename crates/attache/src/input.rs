@@ -21,22 +21,39 @@ pub struct Input {
     pub engine: Engine,
     /// Fine if all of the input could be used. If not, the answer is for the rest of it.
     pub verdict: Verdict,
+    /// What was wrong with it before the engine saw it.
+    pub problems: Vec<Problem>,
 }
 
 impl Input {
     /// Reads what `-f` names. What is wrong with part of it is shown, and the rest is used.
     pub fn read(global: &Global) -> Result<Input, Failure> {
+        let input = Input::load(global)?;
+        input.show_problems(global);
+        input.not_empty()
+    }
+
+    /// The same for those who show what is wrong with it in their own way.
+    pub fn read_silently(global: &Global) -> Result<Input, Failure> {
+        let input = Input::load(global)?;
+        if input.problems.is_empty() { input.not_empty() } else { Ok(input) }
+    }
+
+    fn load(global: &Global) -> Result<Input, Failure> {
         if global.files.is_empty() {
             let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", program());
             return Err(Problem::error("there is nothing to look at").help(help).into());
         }
         let (kinds, _) = built_in();
         let reading = source::load(&global.files, global.quiet, |group, kind| is_cluster_scoped(&kinds, group, kind));
-        let input = Input::resolve(reading, &kinds, global);
-        if input.engine.objects().is_empty() {
-            return Err(Problem::error("there are no objects in the input").into());
+        Ok(Input::resolve(reading, &kinds, global))
+    }
+
+    fn not_empty(self) -> Result<Input, Failure> {
+        match self.engine.objects().is_empty() {
+            true => Err(Problem::error("there are no objects in the input").into()),
+            false => Ok(self),
         }
-        Ok(input)
     }
 
     /// The same input after a change: with these objects, new or in place of what has their name, and without those.
@@ -52,22 +69,29 @@ impl Input {
             object.created = object.created.or(existing);
         }
         objects.retain(|object| !delete.contains(&object.id));
-        Input::resolve(Reading { objects, problems: apply.problems }, &kinds, global)
+        let changed = Input::resolve(Reading { objects, problems: apply.problems }, &kinds, global);
+        changed.show_problems(global);
+        changed
     }
 
     fn resolve(reading: Reading, kinds: &[PolicyKind], global: &Global) -> Input {
         let settings = Settings { infer_unlabelled: global.infer_unlabelled };
         let engine = Engine::new(Objects::new(reading.objects), kinds, settings);
-        let problems = reading.problems.iter().chain(engine.problems());
-        render::problem::show_some(problems.clone().filter(|problem| problem.is_error() || !global.quiet));
-        let broken = problems.clone().any(Problem::is_error);
-        Input { engine, verdict: if broken { Verdict::No } else { Verdict::Fine } }
+        let broken = reading.problems.iter().chain(engine.problems()).any(Problem::is_error);
+        let verdict = if broken { Verdict::No } else { Verdict::Fine };
+        Input { engine, verdict, problems: reading.problems }
+    }
+
+    fn show_problems(&self, global: &Global) {
+        let problems = self.problems.iter().chain(self.engine.problems());
+        render::problem::show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
     }
 
     /// Nothing but what is built in.
     pub fn empty() -> Input {
         let (built_in, _) = built_in();
-        Input { engine: Engine::new(Objects::default(), &built_in, Settings::default()), verdict: Verdict::Fine }
+        let engine = Engine::new(Objects::default(), &built_in, Settings::default());
+        Input { engine, verdict: Verdict::Fine, problems: Vec::new() }
     }
 
     /// The object that `words` name, and the words that follow.

@@ -18,8 +18,10 @@ use crate::names;
 use crate::topology::Level;
 
 pub use built_in::built_in;
+pub(crate) use infer::{CRD_GROUP, CRD_KIND};
 pub use pattern::{Fit, Pattern, Step};
 pub use registry::{KindId, Registry, Settings};
+pub(crate) use schema::GROUP;
 pub use selection::{Among, Hosts, Select, Selector, Waypoints};
 pub use words::{Affected, Row, State, Words};
 

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::{KindName, Origin, PolicyKind, infer, schema};
-use crate::object::{Object, Objects};
+use crate::object::{Object, ObjectId, Objects};
 use crate::problem::Problem;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +16,8 @@ pub struct Registry {
     by_kind: HashMap<(SmolStr, SmolStr), KindId>,
     /// For each kind the one with which it decides, or itself.
     leaders: Vec<KindId>,
+    /// CRDs that look like those of policies, without a label that says so.
+    unlabelled: Vec<ObjectId>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +49,8 @@ impl Registry {
                 kinds.push(kind.clone());
             }
         }
-        for (_, crd) in objects.each(infer::CRD_GROUP, infer::CRD_KIND) {
+        let mut unlabelled = Vec::new();
+        for (id, crd) in objects.each(infer::CRD_GROUP, infer::CRD_KIND) {
             let Some(found) = infer::Crd::read(crd) else { continue };
             if let Some(kind) = kinds.iter_mut().find(|kind| found.defines(kind)) {
                 kind.whole.extend(found.string_maps());
@@ -55,16 +58,20 @@ impl Registry {
             }
             match found.policy_kind(settings) {
                 infer::Finding::Kind(kind) => kinds.push(*kind),
-                infer::Finding::Unlabelled if !objects.of_kind(found.group(), found.kind()).is_empty() => problems
-                    .push(
-                        Problem::warning(format!(
-                            "`{}` looks like a policy kind, but its CRD has no policy label",
-                            found.kind()
-                        ))
-                        .about(crd)
-                        .help("run with `--infer-unlabelled`, or describe it with a PolicyKind document"),
-                    ),
-                infer::Finding::Unlabelled | infer::Finding::NoPolicy => {}
+                infer::Finding::Unlabelled => {
+                    unlabelled.push(id);
+                    if !objects.of_kind(found.group(), found.kind()).is_empty() {
+                        let kind = found.kind();
+                        problems.push(
+                            Problem::warning(format!(
+                                "`{kind}` looks like a policy kind, but its CRD has no policy label"
+                            ))
+                            .about(crd)
+                            .help("run with `--infer-unlabelled`, or describe it with a PolicyKind document"),
+                        );
+                    }
+                }
+                infer::Finding::NoPolicy => {}
             }
         }
         kinds.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
@@ -74,7 +81,7 @@ impl Registry {
             .map(|(i, kind)| ((kind.group.clone(), kind.kind.clone()), KindId(i as u32)))
             .collect();
         let leaders = leaders(&kinds);
-        (Registry { kinds, by_kind, leaders }, problems)
+        (Registry { kinds, by_kind, leaders, unlabelled }, problems)
     }
 
     pub fn get(&self, id: KindId) -> &PolicyKind {
@@ -88,6 +95,11 @@ impl Registry {
 
     pub fn find(&self, group: &str, kind: &str) -> Option<KindId> {
         self.by_kind.get(&(SmolStr::new(group), SmolStr::new(kind))).copied()
+    }
+
+    /// The CRDs that look like those of policies, though no label says so.
+    pub fn unlabelled(&self) -> &[ObjectId] {
+        &self.unlabelled
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (KindId, &PolicyKind)> + Clone {

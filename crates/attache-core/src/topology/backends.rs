@@ -7,7 +7,7 @@ use super::reference::Reference;
 use super::routes::is_mesh_only;
 use super::{Level, Node, NodeId, Owner, sections, why};
 use crate::object::{Object, ObjectId};
-use crate::value::Value;
+use crate::value::{Path, Value};
 
 /// Finds the rules of a route, and links each to its backends.
 pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
@@ -18,7 +18,9 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
         let name = sections::name(Level::RouteRule, rule, position);
         found.rules.push(Node { level: Level::RouteRule, owner: Owner::Object(id), section: Some(name) });
         let first = (found.backends.len(), found.ports.len());
-        for backend in rule.list_at("backendRefs").iter().filter_map(|backend| Reference::backend(backend, home)) {
+        let asked = |field: &str, at| (id, Path::parse("spec.rules").index(position).key(field).index(at));
+        for (at, backend) in rule.list_at("backendRefs").iter().enumerate() {
+            let Some(backend) = Reference::backend(backend, home) else { continue };
             if may_delegate && delegation::is_meant(&backend) {
                 match delegation::children(index, route, rule, &backend) {
                     Ok(children) => {
@@ -28,7 +30,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
                             child,
                         }));
                     }
-                    Err(refusal) => found.refuse(&route.id, backend, refusal),
+                    Err(refusal) => found.refuse(asked("backendRefs", at), &route.id, backend, refusal),
                 }
                 continue;
             }
@@ -37,22 +39,24 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
                     found.backends.push((number, NodeId(service.0)));
                     found.ports.extend(port.map(|port| (index.sections.node(service, port), number)));
                 }
-                Err(refusal) => found.refuse(&route.id, backend, refusal),
+                Err(refusal) => found.refuse(asked("backendRefs", at), &route.id, backend, refusal),
             }
         }
         dedup_after(first.0, &mut found.backends);
         dedup_after(first.1, &mut found.ports);
-        for mirror in mirrors(rule).filter_map(|backend| Reference::backend(backend, home)) {
+        for (at, mirror) in mirrors(rule) {
+            let Some(mirror) = Reference::backend(mirror, home) else { continue };
             if let Err(refusal) = resolve(index, route, &mirror) {
-                found.refuse(&route.id, mirror, refusal);
+                found.refuse(asked("filters", at), &route.id, mirror, refusal);
             }
         }
     }
 }
 
 /// Where a rule sends copies: resolved as backends are, but nobody's answer comes from there.
-fn mirrors(rule: &Value) -> impl Iterator<Item = &Value> {
-    rule.list_at("filters").iter().filter_map(|filter| filter.at(&["requestMirror", "backendRef"]))
+fn mirrors(rule: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    let filters = rule.list_at("filters").iter().enumerate();
+    filters.filter_map(|(at, filter)| Some((at, filter.at(&["requestMirror", "backendRef"])?)))
 }
 
 /// The backend, and the position of the port that is meant among those it has.

@@ -125,7 +125,9 @@ impl Topology {
         found.unserved.sort_unstable();
         self.unserved = found.unserved;
         found.refused.sort();
-        found.refused.dedup();
+        found.refused.dedup_by(|a, b| {
+            (&a.parent, &a.child, a.reason, &a.message) == (&b.parent, &b.child, b.reason, &b.message)
+        });
         self.refused = found.refused;
         self
     }

@@ -9,7 +9,7 @@ use super::reference::Reference;
 use super::routes::parents;
 use super::{NodeId, why};
 use crate::object::{Object, ObjectId, Objects};
-use crate::value::Value;
+use crate::value::{Path, Value};
 
 /// Groups of the kind `label`, which stands for all HTTPRoutes that carry its name in the group's label.
 pub const BY_LABEL: [(&str, &str); 2] = [
@@ -134,7 +134,8 @@ pub fn settle(
                     continue;
                 }
             };
-            found.refuse(&objects.get(parent).id, &objects.get(child).id, Refusal::new("RefNotPermitted", message));
+            let (asked, refusal) = ((parent, Path::parse("spec.rules")), Refusal::new("RefNotPermitted", message));
+            found.refuse(asked, &objects.get(parent).id, &objects.get(child).id, refusal);
         }
     }
     depths

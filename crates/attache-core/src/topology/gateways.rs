@@ -10,6 +10,7 @@ use super::namespaces::Allowed;
 use super::reference::Reference;
 use super::{NodeId, certificates, why};
 use crate::object::{Object, ObjectId};
+use crate::value::Path;
 
 /// The Gateway that a ListenerSet names.
 pub fn parent(set: &Object) -> Option<Reference<'_>> {
@@ -24,7 +25,7 @@ pub fn listener_sets(index: &Index, found: &mut Found) -> HashMap<ObjectId, Vec<
         let is_gateway = parent.group == GATEWAY_API && parent.kind == "Gateway";
         match parent.find(index.objects).filter(|_| is_gateway) {
             Some(gateway) => sets.entry(gateway).or_default().push(id),
-            None => found.refuse(parent, &set.id, why::no_such_parent(index, &parent)),
+            None => found.refuse((id, parent_ref()), parent, &set.id, why::no_such_parent(index, &parent)),
         }
     }
     for sets in sets.values_mut() {
@@ -39,7 +40,8 @@ pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
     let mut claims = Claims::default();
     let served = judge(index, id, gateway, &mut claims, found);
     if let Some(class) = gateway.spec().get_str("gatewayClassName").filter(|_| !served) {
-        found.refuse(format!("GatewayClass/{class}"), &gateway.id, no_valid_listener(gateway));
+        let class = format!("GatewayClass/{class}");
+        found.refuse((id, listeners_field()), class, &gateway.id, no_valid_listener(gateway));
     }
     let allowed = gateway.spec().at(&["allowedListeners", "namespaces"]);
     let allowed = allowed.and_then(Allowed::read).unwrap_or(Allowed::Nobody);
@@ -48,11 +50,12 @@ pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
         if !allowed.lets_in(&gateway.id.namespace, &index.namespaces.get(&set.id.namespace)) {
             let from = allowed.describe(&gateway.id.namespace);
             let message = format!("{} lets in listeners from {from}: see its `spec.allowedListeners`", gateway.id);
-            found.refuse(&gateway.id, &set.id, Refusal::new("NotAllowed", message));
+            let refusal = Refusal::new("NotAllowed", message);
+            found.refuse((set_id, parent_ref()), &gateway.id, &set.id, refusal);
         } else if judge(index, set_id, set, &mut claims, found) {
             found.links.push((NodeId(id.0), NodeId(set_id.0)));
         } else {
-            found.refuse(&gateway.id, &set.id, no_valid_listener(set));
+            found.refuse((set_id, listeners_field()), &gateway.id, &set.id, no_valid_listener(set));
         }
     }
 }
@@ -69,7 +72,10 @@ fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Cl
     }
     let mut served = false;
     for (position, (listener, lost)) in listeners.iter().zip(lost).enumerate() {
-        let mut refuse = |refusal| found.refuse(&owner.id, format!("{}#{}", owner.id, listener.name), refusal);
+        let mut refuse = |refusal| {
+            let asked = (id, listeners_field().index(position));
+            found.refuse(asked, &owner.id, format!("{}#{}", owner.id, listener.name), refusal);
+        };
         let conflict = match lost {
             Some(reason) => Some(Refusal::new(reason, format!("{} is taken by an older claim", claim(listener)))),
             None => own.conflict(listener, 1).map(|reason| {
@@ -99,6 +105,14 @@ fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Cl
         }
     }
     served
+}
+
+fn parent_ref() -> Path {
+    Path::parse("spec.parentRef")
+}
+
+fn listeners_field() -> Path {
+    Path::parse("spec.listeners")
 }
 
 fn no_valid_listener(owner: &Object) -> Refusal {

@@ -12,6 +12,7 @@ use super::namespaces::Namespaces;
 use super::sections::Sections;
 use super::{Node, NodeId, Refused};
 use crate::object::{ObjectId, Objects};
+use crate::value::Path;
 
 #[derive(Debug)]
 pub struct Index<'o> {
@@ -77,9 +78,16 @@ pub struct Found {
 }
 
 impl Found {
-    pub fn refuse(&mut self, parent: impl ToString, child: impl ToString, refusal: Refusal) {
-        let Refusal { reason, message } = refusal;
-        self.refused.push(Refused { parent: parent.to_string(), child: child.to_string(), reason, message });
+    /// `by` asked for it, at `path`.
+    pub fn refuse(
+        &mut self,
+        (by, path): (ObjectId, Path),
+        parent: impl ToString,
+        child: impl ToString,
+        refusal: Refusal,
+    ) {
+        let (parent, child, Refusal { reason, message }) = (parent.to_string(), child.to_string(), refusal);
+        self.refused.push(Refused { parent, child, reason, message, by, path });
     }
 
     pub fn append(&mut self, other: &mut Found) {

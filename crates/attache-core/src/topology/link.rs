@@ -11,6 +11,7 @@ use super::delegation::Delegation;
 use super::index::{Found, Index, Refusal};
 use super::{NodeId, Topology, backends, contest, delegation, gateways, routes};
 use crate::object::{ObjectId, ObjectRef, Objects};
+use crate::value::Path;
 
 /// Routes are linked in parallel, this many at a time.
 const CHUNK: usize = 512;
@@ -91,7 +92,8 @@ fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
         let Some(listener) = index.listeners(owner).get(position as usize) else { continue };
         for (route, refusal) in contest::losers(index, listener, routes) {
             lost.insert((node, NodeId(route.0)));
-            found.refuse(topology.name(index.objects, node), &index.objects.get(route).id, refusal);
+            let asked = (route, Path::parse("spec.hostnames"));
+            found.refuse(asked, topology.name(index.objects, node), &index.objects.get(route).id, refusal);
         }
     }
     found.links.retain(|link| !lost.contains(link));
@@ -120,11 +122,12 @@ fn unwanted(objects: &Objects, delegations: &[Delegation], found: &Found) -> Fou
     let given: HashSet<(ObjectId, ObjectId)> = delegations.iter().map(|one| (one.parent, one.child)).collect();
     let refused = found.refused.iter().map(|refused| (refused.parent.as_str(), refused.child.as_str()));
     let refused: HashSet<(&str, &str)> = refused.collect();
-    for (parent, child) in found.adopted.iter().filter(|link| !given.contains(*link)) {
-        let [parent, child] = [parent, child].map(|id| &objects.get(*id).id);
+    for (parent, child_id) in found.adopted.iter().filter(|link| !given.contains(*link)) {
+        let [parent, child] = [parent, child_id].map(|id| &objects.get(*id).id);
         if !refused.contains(&(&*parent.to_string(), &*child.to_string())) {
             let message = format!("{parent} does not delegate to it: no rule of it names it as a backend");
-            unwanted.refuse(parent, child, Refusal::new("NoMatchingParent", message));
+            let asked = (*child_id, Path::parse("spec.parentRefs"));
+            unwanted.refuse(asked, parent, child, Refusal::new("NoMatchingParent", message));
         }
     }
     unwanted

@@ -21,7 +21,7 @@ mod links;
 mod listeners;
 mod matches;
 mod namespaces;
-mod reference;
+pub(crate) mod reference;
 mod routes;
 mod sections;
 #[cfg(test)]
@@ -32,7 +32,7 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use crate::object::{ObjectId, ObjectRef, Objects};
-use crate::value::Value;
+use crate::value::{Path, Value};
 use links::Links;
 use sections::Sections;
 
@@ -115,6 +115,9 @@ pub struct Refused {
     pub child: String,
     pub reason: &'static str,
     pub message: String,
+    /// Who asked, and where in it. Who asks for the same twice is refused once.
+    pub by: ObjectId,
+    pub path: Path,
 }
 
 /// Nodes with their links both ways, in flat arrays. First the nodes of the objects, in their order, then what is only

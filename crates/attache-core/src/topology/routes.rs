@@ -2,13 +2,13 @@
 
 use super::api::{self, RouteKind};
 use super::hostname::{intersect, narrower};
-use super::index::{Found, Index, dedup_after};
+use super::index::{Found, Index, Refusal, dedup_after};
 use super::listeners::Listener;
 use super::namespaces::Namespace;
 use super::reference::Reference;
-use super::{Level, NodeId, sections, why};
-use crate::object::{Object, ObjectId, ObjectRef};
-use crate::value::Value;
+use super::{Level, NodeId, Topology, sections, why};
+use crate::object::{Object, ObjectId, ObjectRef, Objects};
+use crate::value::{Path, Value};
 
 /// A route that asks to be let in.
 #[derive(Debug)]
@@ -49,21 +49,23 @@ pub fn attach<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mu
     let Some(guest) = Guest::of(index, route) else { return };
     let node = NodeId(id.0);
     let (links, frontends) = (found.links.len(), found.frontends.len());
-    for parent in parents(route) {
-        match (api::level(parent.group, parent.kind), parent.find(index.objects)) {
+    for (position, parent) in route.spec().list_at("parentRefs").iter().enumerate() {
+        let Some(parent) = Reference::parent(parent, &route.id.namespace) else { continue };
+        let outcome = match (api::level(parent.group, parent.kind), parent.find(index.objects)) {
             (Level::Gateway | Level::ListenerSet, Some(owner)) => {
                 attach_to_listeners(index, &guest, node, &parent, owner, found)
             }
             (_, Some(service)) if api::is_frontend(parent.group, parent.kind) => {
-                match missing_port(index.objects.get(service), &parent) {
-                    false => found.frontends.push((service, node)),
-                    true => found.refuse(parent, guest.id, why::no_such_port(index.objects.get(service), &parent)),
-                }
+                attach_to_service(index, node, &parent, service, found)
             }
             (Level::Route, Some(above)) if guest.kind == RouteKind::Http && parent.kind == guest.kind.name() => {
                 found.adopted.push((above, id));
+                Ok(())
             }
-            _ => found.refuse(parent, guest.id, why::no_such_parent(index, &parent)),
+            _ => Err(why::no_such_parent(index, &parent)),
+        };
+        if let Err(refusal) = outcome {
+            found.refuse((id, Path::parse("spec.parentRefs").index(position)), parent, guest.id, refusal);
         }
     }
     dedup_after(links, &mut found.links);
@@ -81,6 +83,27 @@ pub fn is_mesh_only(route: &Object) -> bool {
     parents.peek().is_some() && parents.all(|parent| api::is_frontend(parent.group, parent.kind))
 }
 
+impl Topology {
+    /// The hostnames of an attached route, with their positions, that it has in common with none of its listeners.
+    pub fn unused_hostnames<'o>(&self, objects: &'o Objects, route: NodeId) -> Vec<(usize, &'o str)> {
+        let Some(object) = self.node(route).owner.object() else { return Vec::new() };
+        let object = objects.get(object);
+        let hostnames = object.spec().list_at("hostnames");
+        if hostnames.is_empty() || !RouteKind::named(&object.id.kind).is_some_and(RouteKind::has_hostnames) {
+            return Vec::new();
+        }
+        let listeners = self.parents(route).iter().map(|parent| match self.node(*parent).level {
+            Level::Listener => self.section_value(objects, *parent).map(Listener::read),
+            _ => None,
+        });
+        // Whoever serves a mesh, or is delegated to, has no hostnames of listeners to go by.
+        let Some(listeners) = listeners.collect::<Option<Vec<_>>>() else { return Vec::new() };
+        let unused = |hostname: &str| !listeners.iter().any(|listener| intersect(hostname, listener.hostname));
+        let named = hostnames.iter().enumerate().filter_map(|(i, hostname)| Some((i, hostname.as_str()?)));
+        named.filter(|(_, hostname)| unused(hostname)).collect()
+    }
+}
+
 fn attach_to_listeners(
     index: &Index,
     guest: &Guest,
@@ -88,7 +111,7 @@ fn attach_to_listeners(
     parent: &Reference,
     owner: ObjectId,
     found: &mut Found,
-) {
+) -> Result<(), Refusal> {
     let listeners = index.listeners(owner);
     let home = parent.namespace;
     let (mut named, mut allowed, mut attached) = (false, false, false);
@@ -107,10 +130,10 @@ fn attach_to_listeners(
         }
     }
     if attached {
-        return;
+        return Ok(());
     }
     let candidates = listeners.iter().filter(|listener| is_named(listener, parent));
-    let refusal = match (named, allowed) {
+    Err(match (named, allowed) {
         (false, _) => why::no_such_listener(parent, listeners),
         (true, false) => why::not_allowed(guest, home, candidates),
         (true, true) => {
@@ -119,8 +142,21 @@ fn attach_to_listeners(
             };
             why::no_common_hostname(guest, candidates.filter(lets_in))
         }
-    };
-    found.refuse(parent, guest.id, refusal);
+    })
+}
+
+fn attach_to_service(
+    index: &Index,
+    node: NodeId,
+    parent: &Reference,
+    service: ObjectId,
+    found: &mut Found,
+) -> Result<(), Refusal> {
+    if missing_port(index.objects.get(service), parent) {
+        return Err(why::no_such_port(index.objects.get(service), parent));
+    }
+    found.frontends.push((service, node));
+    Ok(())
 }
 
 fn is_named(listener: &Listener, parent: &Reference) -> bool {

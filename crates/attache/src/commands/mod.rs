@@ -5,6 +5,7 @@ pub mod completions;
 pub mod effective;
 pub mod explain;
 pub mod get;
+pub mod lint;
 pub mod plan;
 pub mod reach;
 pub mod status;
@@ -42,6 +43,7 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
         Command::Reach(command) => command.run(&cli.global, screen),
         Command::Plan(command) => command.run(&cli.global, screen),
         Command::Audit(command) => command.run(&cli.global, screen),
+        Command::Lint(command) => command.run(&cli.global, screen),
         Command::Status(command) => command.run(&cli.global, screen),
         Command::Topology(command) => command.run(&cli.global, screen),
         Command::Test(command) => command.run(&cli.global, screen),

@@ -3,8 +3,10 @@
 pub mod audit;
 pub mod effective;
 pub mod explain;
+pub mod lint;
 pub mod plan;
 pub mod reach;
+pub mod sarif;
 pub mod status;
 
 use std::marker::PhantomData;

@@ -3,6 +3,7 @@
 pub mod effective;
 pub mod explain;
 pub mod graph;
+pub mod lint;
 pub mod plan;
 pub mod problem;
 pub mod spec;

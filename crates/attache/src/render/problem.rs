@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use anstyle::Style;
 use attache_core::object::Place;
 use attache_core::problem::{Problem, Severity};
 
 use super::cut;
-use super::style::{BAD, DIM, WARNING, paint};
+use super::style::{BAD, DIM, INFO, WARNING, paint};
 use crate::source::Excerpts;
 
 /// A longer line was not written by a person.
@@ -41,11 +42,16 @@ pub fn show_some<'p>(problems: impl Iterator<Item = &'p Problem>) {
     }
 }
 
+pub fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => BAD,
+        Severity::Warning => WARNING,
+        Severity::Info => INFO,
+    }
+}
+
 fn text(problem: &Problem, line: Option<&str>) -> String {
-    let style = match problem.severity {
-        Severity::Error => BAD.bold(),
-        Severity::Warning => WARNING.bold(),
-    };
+    let style = severity_style(problem.severity).bold();
     let plain = problem.to_string();
     let label = format!("{}:", problem.severity);
     let rest = plain.strip_prefix(&label).unwrap_or(&plain);

@@ -12,6 +12,8 @@ pub const POLICY: Style = AnsiColor::Magenta.on_default();
 pub const GOOD: Style = AnsiColor::Green.on_default();
 pub const BAD: Style = AnsiColor::Red.on_default();
 pub const WARNING: Style = AnsiColor::Yellow.on_default();
+/// Worth knowing, and not wrong.
+pub const INFO: Style = AnsiColor::Blue.on_default();
 /// Less important than what is around it.
 pub const DIM: Style = Style::new().effects(Effects::DIMMED);
 /// A value that lost. Always marked with [`LOST_MARK`] too, for those who see no strike-through.

@@ -8,6 +8,9 @@ use std::{fs, io};
 
 use attache_core::problem::Problem;
 
+/// What messages call standard input.
+pub const STDIN: &str = "<stdin>";
+
 /// The files that are read in a folder.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
@@ -58,7 +61,7 @@ struct Finder {
 impl Finder {
     fn input(&mut self, input: &Path) {
         if input == Path::new("-") {
-            self.files.push(File { name: "<stdin>".into(), origin: Origin::Stdin, named: true, size: 0 });
+            self.files.push(File { name: STDIN.into(), origin: Origin::Stdin, named: true, size: 0 });
             return;
         }
         match fs::metadata(input) {

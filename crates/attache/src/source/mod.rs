@@ -18,7 +18,7 @@ use attache_core::text::{self, Reading};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 pub use excerpt::Excerpts;
-pub use files::File;
+pub use files::{File, STDIN};
 
 use files::Origin;
 use progress::Progress;

@@ -8,6 +8,7 @@ mod errors;
 mod explain;
 mod get;
 mod help;
+mod lint;
 mod plan;
 mod reach;
 mod status;

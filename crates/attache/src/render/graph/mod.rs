@@ -173,7 +173,7 @@ pub fn document(graph: &Graph) -> Document<'_> {
         refused: graph
             .refused
             .iter()
-            .map(|Refused { parent, child, reason, message }| Refusal { parent, child, reason, message })
+            .map(|Refused { parent, child, reason, message, .. }| Refusal { parent, child, reason, message })
             .collect(),
     }
 }

@@ -207,7 +207,7 @@ fn write_strays(graph: &Graph, screen: &mut Screen) -> io::Result<()> {
     if strays.peek().is_some() {
         writeln!(screen, "\n{}", paint(HEAD, "Not attached"))?;
     }
-    for Refused { parent, child, reason, message } in strays {
+    for Refused { parent, child, reason, message, .. } in strays {
         let mark = paint(BAD, LOST_MARK);
         writeln!(screen, "{mark} {} to {}  {}", paint(OBJECT, child), paint(OBJECT, parent), paint(BAD, reason))?;
         write_message(message, "", screen)?;

@@ -1,0 +1,123 @@
+//! What became of every policy and every block, over all scopes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::engine::Engine;
+use crate::fold::{Effective, Loss};
+use crate::policy::{Policy, PolicyId, Which};
+use crate::status::PolicyStatus;
+use crate::value::Path;
+
+pub struct Facts<'e> {
+    pub engine: &'e Engine,
+    /// By policy.
+    pub statuses: Vec<PolicyStatus>,
+    /// What each policy lost to each other, by the reason.
+    pub losses: BTreeMap<(PolicyId, PolicyId, Loss), Lost<'e>>,
+    /// Blocks that have a condition, with the scopes in which it did not hold.
+    pub inactive: BTreeMap<(PolicyId, Which), u64>,
+    /// Blocks whose condition could not be evaluated, with one of the errors and the scopes.
+    pub errors: BTreeMap<(PolicyId, Which), (&'e str, u64)>,
+    /// What a block lost to another of its own policy, with that one, and is in force nowhere.
+    pub shadowed: BTreeMap<(PolicyId, Which, &'e Path), Which>,
+    /// What each policy removed from others.
+    pub removed: BTreeMap<PolicyId, BTreeSet<&'e Path>>,
+}
+
+#[derive(Default)]
+pub struct Lost<'e> {
+    pub paths: BTreeSet<&'e Path>,
+    pub scopes: u64,
+}
+
+impl<'e> Facts<'e> {
+    pub fn of(engine: &'e Engine) -> Facts<'e> {
+        engine.fold_all();
+        let mut facts = Facts {
+            engine,
+            statuses: engine.policy_statuses(),
+            losses: BTreeMap::new(),
+            inactive: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            shadowed: BTreeMap::new(),
+            removed: BTreeMap::new(),
+        };
+        let mut folded = Vec::new();
+        for model in engine.models() {
+            for (chain, scopes) in model.scope_counts(engine.world()) {
+                folded.push((&**model.effective(engine.world(), chain), scopes));
+            }
+        }
+        for &(effective, scopes) in &folded {
+            facts.lost(effective, scopes);
+            facts.conditions(effective, scopes);
+        }
+        if !facts.shadowed.is_empty() {
+            for origin in folded.iter().flat_map(|(effective, _)| &effective.origins) {
+                facts.shadowed.remove(&(origin.policy, origin.which, &origin.path));
+            }
+        }
+        facts
+    }
+
+    /// The policies with their status.
+    pub fn policies(&self) -> impl Iterator<Item = (&PolicyStatus, &'e Policy)> {
+        self.statuses.iter().map(|status| (status, self.engine.policy(status.policy)))
+    }
+
+    pub fn status(&self, policy: PolicyId) -> &PolicyStatus {
+        &self.statuses[policy.0 as usize]
+    }
+
+    fn lost(&mut self, effective: &'e Effective, scopes: u64) {
+        let mut rivals = BTreeSet::new();
+        for lost in &effective.superseded {
+            let Some(by) = lost.by else { continue };
+            match lost.reason {
+                Loss::Removed => _ = self.removed.entry(by).or_default().insert(&lost.path),
+                _ if by == lost.policy => {
+                    let holder = effective.origins.iter().find(|it| it.policy == by && it.path.starts_with(&lost.path));
+                    let holder = holder.map_or(lost.which, |origin| origin.which);
+                    if holder != lost.which {
+                        self.shadowed.insert((lost.policy, lost.which, &lost.path), holder);
+                    }
+                }
+                reason => {
+                    let rivalry = (lost.policy, by, reason);
+                    self.losses.entry(rivalry).or_default().paths.insert(&lost.path);
+                    rivals.insert(rivalry);
+                }
+            }
+        }
+        for rivalry in rivals {
+            let lost = self.losses.entry(rivalry).or_default();
+            lost.scopes = lost.scopes.saturating_add(scopes);
+        }
+    }
+
+    fn conditions(&mut self, effective: &'e Effective, scopes: u64) {
+        let is_inactive = |reason: Loss| reason == Loss::ConditionFalse;
+        let mut inactive: BTreeSet<(PolicyId, Which)> = effective
+            .superseded
+            .iter()
+            .filter(|lost| is_inactive(lost.reason))
+            .map(|lost| (lost.policy, lost.which))
+            .collect();
+        if !inactive.is_empty() {
+            // A policy can be met twice on one way, and its condition hold once.
+            let met = effective.superseded.iter().filter(|lost| !is_inactive(lost.reason));
+            let met = met.map(|lost| (lost.policy, lost.which));
+            for block in met.chain(effective.origins.iter().map(|origin| (origin.policy, origin.which))) {
+                inactive.remove(&block);
+            }
+        }
+        for block in inactive {
+            let count = self.inactive.entry(block).or_default();
+            *count = count.saturating_add(scopes);
+        }
+        for warning in &effective.warnings {
+            let (_, count) = self.errors.entry((warning.policy, warning.which)).or_insert((&warning.message, 0));
+            *count = count.saturating_add(scopes);
+        }
+    }
+}

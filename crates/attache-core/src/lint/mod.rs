@@ -1,0 +1,124 @@
+//! What is wrong or pointless: all that the engine knows and nobody asked for. Nothing is analysed a second time.
+//!
+//! ```text
+//! engine ─→ facts (statuses, and what became of every block) ─→ one check per cause ─→ findings, less what is suppressed
+//! ```
+
+mod blocks;
+mod facts;
+mod input;
+mod kinds;
+mod policies;
+mod rivals;
+mod routes;
+mod rule;
+mod stale;
+mod suppress;
+#[cfg(test)]
+mod tests;
+mod topology;
+
+use std::cmp::Ordering;
+
+use crate::engine::Engine;
+use crate::object::Object;
+use crate::problem::Problem;
+use crate::value::Path;
+
+use facts::Facts;
+
+pub use rule::{RULES, Rule};
+pub use suppress::ANNOTATION;
+
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub rule: &'static Rule,
+    /// What, where, and what to do. Its severity is that of the rule.
+    pub problem: Problem,
+    /// The reason that the object itself gives for leaving it as it is.
+    pub suppressed: Option<String>,
+}
+
+type Findings = Vec<Finding>;
+
+const CHECKS: &[fn(&Facts<'_>, &mut Findings)] = &[
+    policies::refused,
+    policies::conflicted,
+    policies::never_wins,
+    policies::reaches_nothing,
+    rivals::decided_by_age_or_name,
+    blocks::shadowed_by_own_block,
+    blocks::removes_nothing,
+    blocks::condition_never_true,
+    blocks::condition_error,
+    topology::refused,
+    routes::unattached,
+    routes::unused_hostnames,
+    kinds::unknown,
+    kinds::unlabelled,
+    kinds::problems,
+    stale::policies,
+    stale::routes,
+];
+
+/// Everything there is to find, in the order of files, places and objects. `reading` is what was wrong with the input
+/// before it came to the engine.
+pub fn lint(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
+    let facts = Facts::of(engine);
+    let mut findings = Findings::new();
+    input::problems(reading, &mut findings);
+    for check in CHECKS {
+        check(&facts, &mut findings);
+    }
+    suppress::apply(engine.objects(), &mut findings);
+    findings.sort_by(Finding::by_place);
+    findings
+}
+
+impl Finding {
+    /// What tells it apart from others while numbers and places around it change.
+    pub fn key(&self) -> (&'static str, String, String) {
+        let text = |it: Option<String>| it.unwrap_or_default();
+        let Problem { object, path, .. } = &self.problem;
+        (self.rule.id, text(object.as_ref().map(ToString::to_string)), text(path.as_ref().map(ToString::to_string)))
+    }
+
+    fn by_place(&self, other: &Finding) -> Ordering {
+        let key = |it: &Finding| (it.problem.file.clone(), it.problem.place, it.problem.object.clone());
+        key(self)
+            .cmp(&key(other))
+            .then_with(|| self.rule.id.cmp(other.rule.id))
+            .then_with(|| self.problem.message.cmp(&other.problem.message))
+    }
+}
+
+impl Rule {
+    /// This rule is broken by `object`, at `path`.
+    fn at(&'static self, object: &Object, path: Path, message: impl Into<String>) -> Finding {
+        let problem = Problem::new(self.severity, message.into()).at(object, path).help(self.fix);
+        Finding { rule: self, problem, suppressed: None }
+    }
+
+    /// This rule is broken by `object` as a whole.
+    fn about(&'static self, object: &Object, message: impl Into<String>) -> Finding {
+        self.at(object, Path::default(), message)
+    }
+}
+
+impl Finding {
+    /// What to do in this very case.
+    fn help(mut self, help: impl Into<String>) -> Finding {
+        self.problem.help = Some(help.into());
+        self
+    }
+}
+
+/// `its only scope`, `any of its 37 scopes`.
+fn any_scope(count: u64) -> String {
+    if count == 1 { "its only scope".to_owned() } else { format!("any of its {count} scopes") }
+}
+
+/// `1 scope`, `37 scopes`.
+fn scopes(count: u64) -> String {
+    if count == 1 { "1 scope".to_owned() } else { format!("{count} scopes") }
+}

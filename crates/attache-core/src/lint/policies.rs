@@ -1,0 +1,140 @@
+//! Policies that are not accepted, and those that are and change nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::Facts;
+use super::{Findings, Rule, any_scope, rule};
+use crate::attachment::{Reason, Refusal};
+use crate::fold::Loss;
+use crate::kinds::CrossNamespace;
+use crate::object::{Object, ObjectRef};
+use crate::policy::{Policy, PolicyId, Wanted};
+use crate::status::Enforcement;
+use crate::value::Path;
+
+/// Targets that were refused, each with its own reason.
+pub fn refused(facts: &Facts<'_>, findings: &mut Findings) {
+    let engine = facts.engine;
+    for refusal in engine.attachments().refused.iter().filter(|refusal| refusal.reason != Reason::Conflicted) {
+        let (policy, object) = (engine.policy(refusal.policy), engine.policy_object(refusal.policy));
+        let (path, message) = match &policy.invalid {
+            Some(invalid) => (invalid.path.clone(), invalid.message.as_str()),
+            None => (path_of(policy, refusal), refusal.message.as_str()),
+        };
+        let finding = broken_by(facts, refusal, policy, object).at(object, path, message);
+        findings.push(match wanted(policy, refusal) {
+            Some(Wanted::Object { group, kind, namespace: Some(namespace), .. })
+                if std::ptr::eq(finding.rule, &rule::MISSING_GRANT) =>
+            {
+                finding.help(grant(&object.id, group, kind, namespace))
+            }
+            _ => finding,
+        });
+    }
+}
+
+fn broken_by(facts: &Facts<'_>, refusal: &Refusal, policy: &Policy, object: &Object) -> &'static Rule {
+    let engine = facts.engine;
+    let exists = |namespace: &str, group: &str, kind: &str, name: &str| {
+        engine.topology().find(engine.objects(), &ObjectRef::new(group, kind, namespace, name)).is_some()
+    };
+    match (refusal.reason, wanted(policy, refusal)) {
+        (Reason::TargetNotFound, Some(Wanted::Object { group, kind, namespace, name, section: Some(_) }))
+            if exists(namespace.as_ref().unwrap_or(&object.id.namespace), group, kind, name)
+                || exists("", group, kind, name) =>
+        {
+            &rule::DANGLING_SECTION
+        }
+        (Reason::TargetNotFound, Some(Wanted::Object { .. })) => &rule::DANGLING_TARGET,
+        (Reason::TargetNotFound, _) => &rule::SELECTS_NOTHING,
+        (Reason::RefNotPermitted, Some(Wanted::Object { namespace: Some(_), .. }))
+            if engine.kinds().get(policy.kind).cross_namespace == CrossNamespace::Granted =>
+        {
+            &rule::MISSING_GRANT
+        }
+        (Reason::RefNotPermitted, _) => &rule::FOREIGN_TARGET,
+        (Reason::Invalid | Reason::Conflicted, _) => &rule::INVALID_POLICY,
+    }
+}
+
+fn wanted<'p>(policy: &'p Policy, refusal: &Refusal) -> Option<&'p Wanted> {
+    policy.targets.get(refusal.target?).map(|target| &target.wanted)
+}
+
+fn path_of(policy: &Policy, refusal: &Refusal) -> Path {
+    let target = refusal.target.and_then(|target| policy.targets.get(target));
+    target.map(|target| target.path.clone()).unwrap_or_default()
+}
+
+/// What to write so that `from` may refer to objects of that kind in that namespace.
+pub fn grant(from: &ObjectRef, group: &str, kind: &str, namespace: &str) -> String {
+    format!(
+        "add a ReferenceGrant to namespace `{namespace}` with `from: [{{group: {}, kind: {}, namespace: {}}}]` and `to: [{{group: \"{group}\", kind: {kind}}}]`",
+        from.group, from.kind, from.namespace
+    )
+}
+
+/// Policies that another has kept out, once for each of those.
+pub fn conflicted(facts: &Facts<'_>, findings: &mut Findings) {
+    let engine = facts.engine;
+    let mut rivals: BTreeMap<(PolicyId, PolicyId), BTreeSet<String>> = BTreeMap::new();
+    for stack in engine.models().iter().flat_map(|model| model.stacks().values()) {
+        for (loser, winner) in &stack.rejected {
+            let target = engine.topology().name(engine.objects(), winner.node);
+            rivals.entry((loser.policy, winner.policy)).or_default().insert(target);
+        }
+    }
+    for ((loser, winner), targets) in rivals {
+        let object = engine.policy_object(loser);
+        let older = engine.policy(winner).rank.by_age(&engine.policy(loser).rank).is_lt();
+        let why = if older { "is older" } else { "comes first by name" };
+        let targets: Vec<String> = targets.into_iter().collect();
+        let message = format!("{} is on {} too, and {why}", engine.policy_id(winner), targets.join(", "));
+        let path = engine.policy(loser).targets.first().map(|target| target.path.clone()).unwrap_or_default();
+        findings.push(rule::CONFLICTED_POLICY.at(object, path, message));
+    }
+}
+
+/// Policies of which others take everything, wherever they are met.
+pub fn never_wins(facts: &Facts<'_>, findings: &mut Findings) {
+    let engine = facts.engine;
+    for (status, _) in facts.policies().filter(|(status, _)| status.enforcement == Enforcement::Overridden) {
+        let first = (status.policy, PolicyId(0), Loss::MoreSpecific);
+        let losses = facts.losses.range(first..).take_while(|((loser, ..), _)| *loser == status.policy);
+        let mut winners: Vec<String> =
+            losses.map(|((_, winner, loss), _)| format!("{} {}", engine.policy_id(*winner), why(*loss))).collect();
+        let more = winners.len().saturating_sub(SHOWN);
+        winners.truncate(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message =
+            format!("nothing of it is in force in {}: {}{more}", any_scope(status.scopes.total), winners.join(", "));
+        findings.push(rule::NEVER_WINS.about(engine.policy_object(status.policy), message));
+    }
+}
+
+/// How many winners are named before the rest is only counted.
+const SHOWN: usize = 3;
+
+fn why(loss: Loss) -> &'static str {
+    match loss {
+        Loss::MoreSpecific => "is more specific",
+        Loss::Overridden => "overrides it",
+        Loss::Older => "is older",
+        Loss::Newer => "is newer",
+        Loss::ByName => "comes first by name",
+        Loss::HigherPriority => "has a higher priority",
+        Loss::Removed => "removes it",
+        Loss::ConditionFalse | Loss::Conflicted => "keeps it out",
+    }
+}
+
+/// Policies that are accepted, and not in the path to anything.
+pub fn reaches_nothing(facts: &Facts<'_>, findings: &mut Findings) {
+    for (status, _) in facts.policies() {
+        let is_idle = status.refused.is_none() && status.enforcement == Enforcement::NotEnforced;
+        if is_idle && status.scopes.total == 0 {
+            let object = facts.engine.policy_object(status.policy);
+            findings.push(rule::REACHES_NOTHING.about(object, status.message.as_str()));
+        }
+    }
+}

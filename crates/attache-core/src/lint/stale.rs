@@ -1,0 +1,112 @@
+//! Statuses in the manifests that say something else than what was worked out.
+
+use hashbrown::{HashMap, HashSet};
+
+use super::facts::Facts;
+use super::{Findings, rule};
+use crate::object::{Object, ObjectId};
+use crate::status::{Enforcement, PolicyStatus};
+use crate::topology::Level;
+use crate::topology::reference::Reference;
+use crate::value::{Path, Value};
+
+/// A condition as somebody has written it.
+struct Written<'o> {
+    path: Path,
+    r#type: &'o str,
+    holds: bool,
+    reason: &'o str,
+}
+
+/// Policies whose `Accepted` or `Enforced` is another.
+pub fn policies(facts: &Facts<'_>, findings: &mut Findings) {
+    for (status, _) in facts.policies() {
+        let object = facts.engine.policy_object(status.policy);
+        let Some(body) = object.body.get("status") else { continue };
+        let mut written = conditions(body, Path::parse("status"));
+        for (i, ancestor) in body.list_at("ancestors").iter().enumerate() {
+            written.extend(conditions(ancestor, Path::parse("status.ancestors").index(i)));
+        }
+        for (r#type, holds, reason) in computed(status) {
+            let mut of_type = written.iter().filter(|it| it.r#type == r#type).peekable();
+            // Each ancestor has its own answer: only if all of them are wrong, one of them must be.
+            let Some(first) = of_type.peek().copied() else { continue };
+            if of_type.all(|it| it.holds != holds) {
+                let message = said(first, holds, reason, &status.message);
+                findings.push(rule::STALE_STATUS.at(object, first.path.clone(), message));
+            }
+        }
+    }
+}
+
+fn computed(status: &PolicyStatus) -> Vec<(&'static str, bool, &'static str)> {
+    let accepted = ("Accepted", status.refused.is_none(), status.refused.map_or("Accepted", |reason| reason.name()));
+    let holds = matches!(status.enforcement, Enforcement::Enforced | Enforcement::PartiallyEnforced);
+    let enforced = ("Enforced", holds, status.enforcement.name());
+    if status.refused.is_some() { vec![accepted] } else { vec![accepted, enforced] }
+}
+
+/// Routes whose `Accepted` is another, parent by parent.
+pub fn routes(facts: &Facts<'_>, findings: &mut Findings) {
+    let (topology, objects) = (facts.engine.topology(), facts.engine.objects());
+    let refused = topology.refused().iter().filter(|refused| topology.node(node(refused.by)).level == Level::Route);
+    let refused: HashMap<(ObjectId, &Path), (&str, &str)> =
+        refused.map(|it| ((it.by, &it.path), (it.reason, it.message.as_str()))).collect();
+    let contested: HashSet<ObjectId> =
+        refused.keys().filter(|(_, path)| **path == Path::parse("spec.hostnames")).map(|(by, _)| *by).collect();
+    let routes = topology.nodes().filter(|(_, node)| node.level == Level::Route);
+    for id in routes.filter_map(|(_, node)| node.owner.object()).filter(|id| !contested.contains(id)) {
+        let route = objects.get(id);
+        let Some(parents) = route.body.at(&["status", "parents"]) else { continue };
+        for (i, parent) in parents.items().iter().enumerate() {
+            let Some(asked) = parent_ref(route, parent) else { continue };
+            let computed = refused.get(&(id, &asked));
+            let (reason, why) = computed.copied().unwrap_or(("Accepted", ""));
+            let written = conditions(parent, Path::parse("status.parents").index(i));
+            let wrong = written.iter().find(|it| it.r#type == "Accepted" && it.holds == computed.is_some());
+            if let Some(wrong) = wrong {
+                let message = said(wrong, computed.is_none(), reason, why);
+                findings.push(rule::STALE_STATUS.at(route, wrong.path.clone(), message));
+            }
+        }
+    }
+}
+
+fn node(object: ObjectId) -> crate::topology::NodeId {
+    crate::topology::NodeId(object.0)
+}
+
+/// Which of a route's parentRefs an entry of its status is about.
+fn parent_ref(route: &Object, status: &Value) -> Option<Path> {
+    let home = &route.id.namespace;
+    let wanted = Reference::parent(status.get("parentRef")?, home)?;
+    let refs = route.spec().list_at("parentRefs");
+    let position = refs.iter().position(|it| Reference::parent(it, home) == Some(wanted))?;
+    Some(Path::parse("spec.parentRefs").index(position))
+}
+
+fn conditions(of: &Value, at: Path) -> Vec<Written<'_>> {
+    let list = of.list_at("conditions").iter().enumerate();
+    list.filter_map(|(i, condition)| {
+        let holds = match condition.get_str("status")? {
+            "True" => true,
+            "False" => false,
+            _ => return None,
+        };
+        let reason = condition.get_str("reason").unwrap_or_default();
+        Some(Written { path: at.key("conditions").index(i), r#type: condition.get_str("type")?, holds, reason })
+    })
+    .collect()
+}
+
+fn said(written: &Written<'_>, holds: bool, reason: &str, why: &str) -> String {
+    let word = |holds| if holds { "True" } else { "False" };
+    let because = if why.is_empty() { String::new() } else { format!(": {why}") };
+    format!(
+        "the status says {}={} ({}), and it should be {} ({reason}){because}",
+        written.r#type,
+        word(written.holds),
+        written.reason,
+        word(holds)
+    )
+}

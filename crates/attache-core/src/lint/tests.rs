@@ -1,0 +1,63 @@
+//! Every rule explains itself with an example that breaks it and one that does not: both are tried.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::kinds::Settings;
+use crate::object::Objects;
+use crate::text::{self, Reading};
+
+/// What the examples are about.
+const WORLD: &str = include_str!("tests/world.yaml");
+
+fn findings(example: &str) -> Vec<Finding> {
+    let read = |name: &str, yaml: &str| text::read(&Arc::from(name), yaml);
+    let Reading { mut objects, problems } = read("world.yaml", WORLD).joined(read("example.yaml", example));
+    text::settle_scopes(&mut objects, |_, _| false);
+    lint(&Engine::new(Objects::new(objects), &[], Settings::default()), &problems)
+}
+
+/// The two examples of an explanation.
+fn examples(rule: &Rule) -> [&str; 2] {
+    let blocks = rule.explanation.split("```yaml\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let blocks: Vec<&str> = blocks.collect();
+    blocks.try_into().expect("two examples")
+}
+
+#[test]
+fn every_example_breaks_its_rule() {
+    for rule in RULES {
+        let found = findings(examples(rule)[0]);
+        let own: Vec<&Finding> = found.iter().filter(|finding| finding.rule.id == rule.id).collect();
+        assert!(!own.is_empty(), "{}: {found:#?}", rule.id);
+        for finding in own {
+            assert_eq!(finding.problem.severity, rule.severity);
+            assert_eq!(finding.problem.file.as_deref(), Some("example.yaml"), "{}", rule.id);
+            assert!(finding.problem.place.is_some() && finding.problem.help.is_some(), "{finding:?}");
+        }
+    }
+}
+
+#[test]
+fn every_example_has_one_cause_and_one_finding() {
+    // A second finding that follows from the first, and is about another object.
+    let follows = ["unattached-route"];
+    for rule in RULES {
+        let mut found: Vec<&str> = findings(examples(rule)[0]).iter().map(|finding| finding.rule.id).collect();
+        found.retain(|id| !follows.contains(id) || rule.id == *id);
+        assert_eq!(found, [rule.id]);
+    }
+}
+
+#[test]
+fn no_better_example_breaks_any_rule() {
+    for rule in RULES {
+        let found = findings(examples(rule)[1]);
+        assert!(found.is_empty(), "{}: {found:#?}", rule.id);
+    }
+}
+
+#[test]
+fn rules_are_in_the_order_of_their_ids() {
+    assert!(RULES.is_sorted_by(|a, b| a.id < b.id));
+}

@@ -1,0 +1,123 @@
+use attache_core::lint::{Finding, RULES, Rule, lint};
+use attache_core::names::nearest;
+use attache_core::problem::{Problem, Severity};
+use clap::{Args, ValueEnum};
+
+use super::Verdict;
+use crate::cli::{Global, program};
+use crate::documents::lint::finding_list;
+use crate::documents::sarif::sarif_log;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::render::Screen;
+use crate::render::lint::{LintView, write_explanation, write_github, write_rules};
+use crate::target::did_you_mean;
+
+/// Find what is wrong or pointless
+///
+/// References to what does not exist, grants that are missing, routes that attach nowhere, policies that never win,
+/// conditions that never hold, statuses that are not true, and more: `--rules` lists it all, `--explain ID` says what
+/// one of it means.
+///
+/// An object can ask to leave a finding as it is, with a reason, by the annotation
+/// `attache.dev/lint-ignore: "ID: REASON; ID: REASON"`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  attache lint -f manifests/
+  attache lint --explain never-wins
+  attache lint --fail-on warning -o github -f manifests/
+  attache lint -o sarif -f manifests/ > lint.sarif")]
+pub struct Lint {
+    /// Say what a rule means, with an example
+    #[arg(long, value_name = "ID", exclusive = true)]
+    explain: Option<String>,
+    /// List the rules
+    #[arg(long, exclusive = true)]
+    rules: bool,
+    /// Exit with 1 if there is a finding as bad as this or worse
+    #[arg(long, value_name = "LEVEL", default_value = "error")]
+    fail_on: FailOn,
+    /// Show what is suppressed too, with the reason
+    #[arg(long)]
+    show_suppressed: bool,
+    /// How to show it; `wide` cuts nothing, `github` annotates the files of a pull request
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<LintFormat>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Error,
+    Warning,
+    Info,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LintFormat {
+    Wide,
+    Yaml,
+    Json,
+    Sarif,
+    Github,
+}
+
+/// How many findings of one rule are shown before the rest is only counted.
+const MOST: usize = 10;
+
+impl Lint {
+    pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
+        if self.rules {
+            write_rules(screen)?;
+            return Ok(Verdict::Fine);
+        }
+        if let Some(id) = &self.explain {
+            write_explanation(named(id)?, screen)?;
+            return Ok(Verdict::Fine);
+        }
+        let input = Input::read_silently(global)?;
+        let mut findings = lint(&input.engine, &input.problems);
+        findings.retain(|finding| is_in(finding, global.namespace.as_deref()));
+        let verdict = self.verdict(&findings);
+        let shown: Vec<&Finding> =
+            findings.iter().filter(|finding| self.show_suppressed || finding.suppressed.is_none()).collect();
+        match self.output {
+            Some(LintFormat::Json) => screen.json(&finding_list(&shown))?,
+            Some(LintFormat::Yaml) => screen.yaml(&finding_list(&shown))?,
+            // Who reads it knows what to do with what is suppressed.
+            Some(LintFormat::Sarif) => screen.json(&sarif_log(&findings))?,
+            Some(LintFormat::Github) => write_github(&shown, screen)?,
+            None | Some(LintFormat::Wide) => {
+                let most = if self.output.is_none() { MOST } else { usize::MAX };
+                LintView { input: &input, most, suppressed: findings.len() - shown.len() }.write(&shown, screen)?;
+            }
+        }
+        Ok(verdict)
+    }
+
+    fn verdict(&self, findings: &[Finding]) -> Verdict {
+        let limit = match self.fail_on {
+            FailOn::Error => Severity::Error,
+            FailOn::Warning => Severity::Warning,
+            FailOn::Info => Severity::Info,
+            FailOn::Never => return Verdict::Fine,
+        };
+        let fails = |finding: &Finding| finding.suppressed.is_none() && finding.rule.severity <= limit;
+        if findings.iter().any(fails) { Verdict::No } else { Verdict::Fine }
+    }
+}
+
+/// Whether a finding is about the namespace that was asked for.
+fn is_in(finding: &Finding, namespace: Option<&str>) -> bool {
+    let object = finding.problem.object.as_ref();
+    namespace.is_none_or(|wanted| object.is_none_or(|object| object.namespace == wanted))
+}
+
+fn named(id: &str) -> Result<&'static Rule, Failure> {
+    Rule::named(id).ok_or_else(|| {
+        let near = nearest(id, RULES.iter().map(|rule| rule.id));
+        let help = if near.is_empty() { format!("see {} lint --rules", program()) } else { did_you_mean(near) };
+        Problem::error(format!("there is no rule `{id}`")).help(help).into()
+    })
+}

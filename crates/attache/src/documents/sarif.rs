@@ -1,0 +1,97 @@
+//! Findings in the format of OASIS, version 2.1.0, which code scanners speak.
+
+use attache_core::lint::{Finding, RULES, Rule};
+use attache_core::problem::{Problem, Severity};
+use serde_json::{Value, json};
+
+pub fn sarif_log(findings: &[Finding]) -> Value {
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "attache",
+                "version": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": RULES.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": findings.iter().map(result).collect::<Vec<_>>(),
+        }],
+    })
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.id,
+        "shortDescription": {"text": rule.title},
+        "help": {"text": rule.explanation, "markdown": rule.explanation},
+        "defaultConfiguration": {"level": level(rule.severity)},
+    })
+}
+
+fn result(finding: &Finding) -> Value {
+    let Finding { rule, problem, suppressed } = finding;
+    let text = match &problem.help {
+        Some(help) => format!("{}\nhelp: {help}", problem.message),
+        None => problem.message.clone(),
+    };
+    let mut result = json!({
+        "ruleId": rule.id,
+        "ruleIndex": RULES.iter().position(|other| other.id == rule.id),
+        "level": level(rule.severity),
+        "message": {"text": text},
+        "locations": [location(problem)],
+    });
+    if let Some(reason) = suppressed {
+        result["suppressions"] = json!([{"kind": "inSource", "justification": reason}]);
+    }
+    result
+}
+
+fn location(problem: &Problem) -> Value {
+    let mut location = json!({});
+    // Standard input is no file that anybody could open.
+    if let Some(file) = problem.file.as_deref().filter(|file| *file != crate::source::STDIN) {
+        location["physicalLocation"] = json!({"artifactLocation": {"uri": uri(file)}});
+        if let Some(place) = problem.place {
+            location["physicalLocation"]["region"] = json!({"startLine": place.line, "startColumn": place.column});
+        }
+    }
+    if let Some(object) = &problem.object {
+        let name = problem.path.as_ref().map_or_else(|| object.to_string(), |path| format!("{object}.{path}"));
+        location["logicalLocations"] = json!([{"fullyQualifiedName": name, "kind": "object"}]);
+    }
+    location
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+/// A path as a relative reference, or as a file URI if it is absolute.
+fn uri(path: &str) -> String {
+    let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(byte.into()),
+            _ => uri += &format!("%{byte:02X}"),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_written_as_uris() {
+        assert_eq!(uri("a b/ü.yaml"), "a%20b/%C3%BC.yaml");
+        assert_eq!(uri("/tmp/x:y.yaml"), "file:///tmp/x%3Ay.yaml");
+    }
+}
