@@ -17,6 +17,13 @@ pub struct Lost {
     pub removed: bool,
 }
 
+/// Whose value counts where two meet: the one that is held, for defaults, or the new one, for overrides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wins {
+    Held,
+    New,
+}
+
 #[derive(Debug)]
 pub struct Merge<'u> {
     pub units: &'u Units,
@@ -68,83 +75,66 @@ impl Merge<'_> {
 
     /// Puts `unit` at `path`, unless something is there or in the way.
     pub fn fill_at(&mut self, tree: &mut Tree, path: &[Segment], unit: Tree) {
-        self.fill(tree, path, 0, unit);
+        self.unit(Wins::Held, tree, path, 0, unit);
     }
 
     /// Puts `unit` at `path`, whatever was there or in the way.
     pub fn replace_at(&mut self, tree: &mut Tree, path: &[Segment], unit: Tree) {
-        self.replace(tree, path, 0, unit);
+        self.unit(Wins::New, tree, path, 0, unit);
     }
 
     /// As a default, scalar by scalar: RFC 7386 with `value` as the target and `tree` as the patch.
     pub fn fill_patch(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.fill_fields(tree, value, source, &mut Vec::new());
+        self.fields(Wins::Held, tree, value, source, &mut Vec::new());
     }
 
     /// As an override, scalar by scalar: RFC 7386 with `tree` as the target and `value` as the patch.
     pub fn replace_patch(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.replace_fields(tree, value, source, &mut Vec::new());
+        self.fields(Wins::New, tree, value, source, &mut Vec::new());
     }
 
-    fn fill_fields(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
+    fn fields(&mut self, wins: Wins, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
         if value.entries().is_empty() {
             return;
         }
         if self.units.is_whole(path) {
-            let winner = tree.first_source().unwrap_or(source);
-            return self.lose_value(value, path, source, winner, false);
+            return self.contest(wins, tree, value, source, path);
         }
         let Some(fields) = tree.split() else { return };
         for (key, child) in value.entries() {
             path.push(Segment::Key(key.clone()));
             match fields.binary_search_by(|(name, _)| name.cmp(key)) {
                 Err(at) => fields.insert(at, (key.clone(), Tree::Piece(child.clone(), source))),
-                Ok(at) => {
-                    let held = &mut fields[at].1;
-                    if held.is_map() && child.as_map().is_some() && !self.units.is_whole(path) {
-                        self.fill_fields(held, child, source, path);
-                    } else if let Some((items, key)) = self.keyed(held, child, path) {
-                        self.each_item(items, child, key, source, path, Self::fill_fields);
-                    } else if let Some((_, order)) =
-                        self.joined.iter().find(|(list, _)| list.fit(path.iter()) == Fit::Exact)
-                    {
-                        join(held, Tree::Piece(child.clone(), source), *order == Concatenate::PreferredLast);
-                    } else if let Some(winner) = held.first_source() {
-                        let removed = matches!(held, Tree::Piece(Value::Null, _));
-                        self.lose_value(child, path, source, winner, removed);
-                    } else {
-                        *held = Tree::Piece(child.clone(), source);
-                    }
-                }
+                Ok(at) => self.field(wins, &mut fields[at].1, child, source, path),
             }
             path.pop();
         }
     }
 
-    fn replace_fields(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
-        if value.entries().is_empty() {
-            return;
+    /// A field that both have.
+    fn field(&mut self, wins: Wins, held: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
+        let joined = self.joined.iter().find(|(list, _)| wins == Wins::Held && list.fit(path.iter()) == Fit::Exact);
+        if held.is_map() && value.as_map().is_some() && !self.units.is_whole(path) {
+            self.fields(wins, held, value, source, path);
+        } else if let Some((items, key)) = self.keyed(held, value, path) {
+            self.each_item(items, value, key, source, path, |merge, held, item, path| {
+                merge.fields(wins, held, item, source, path);
+            });
+        } else if let Some((_, order)) = joined {
+            join(held, Tree::Piece(value.clone(), source), *order == Concatenate::PreferredLast);
+        } else {
+            self.contest(wins, held, value, source, path);
         }
-        if self.units.is_whole(path) {
-            return self.put(tree, value, source, path);
-        }
-        let Some(fields) = tree.split() else { return };
-        for (key, child) in value.entries() {
-            path.push(Segment::Key(key.clone()));
-            match fields.binary_search_by(|(name, _)| name.cmp(key)) {
-                Err(at) => fields.insert(at, (key.clone(), Tree::Piece(child.clone(), source))),
-                Ok(at) => {
-                    let held = &mut fields[at].1;
-                    if held.is_map() && child.as_map().is_some() && !self.units.is_whole(path) {
-                        self.replace_fields(held, child, source, path);
-                    } else if let Some((items, key)) = self.keyed(held, child, path) {
-                        self.each_item(items, child, key, source, path, Self::replace_fields);
-                    } else {
-                        self.put(held, child, source, path);
-                    }
-                }
+    }
+
+    /// Two values of which only one can be.
+    fn contest(&mut self, wins: Wins, held: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
+        match held.first_source().filter(|_| wins == Wins::Held) {
+            Some(winner) => {
+                let removed = matches!(held, Tree::Piece(Value::Null, _));
+                self.lose_value(value, path, source, winner, removed);
             }
-            path.pop();
+            None => self.put(held, value, source, path),
         }
     }
 
@@ -154,7 +144,7 @@ impl Merge<'_> {
         matches!(value, Value::List(_)).then(|| held.split_list())?.map(|items| (items, key.clone()))
     }
 
-    /// Merges each item of a list with the held one that has the same key, by `merge`; others are added.
+    /// Lets each item of a list meet the held one that has the same key; others are added.
     fn each_item(
         &mut self,
         held: &mut Vec<Tree>,
@@ -162,14 +152,14 @@ impl Merge<'_> {
         key: SmolStr,
         source: Source,
         path: &mut Vec<Segment>,
-        merge: fn(&mut Self, &mut Tree, &Value, Source, &mut Vec<Segment>),
+        meet: impl Fn(&mut Self, &mut Tree, &Value, &mut Vec<Segment>),
     ) {
         for item in value.items() {
             let same = |tree: &Tree| item.get(&key).is_some() && tree.field(&key) == item.get(&key);
             match held.iter().position(same) {
                 Some(at) => {
                     path.push(Segment::Index(at));
-                    merge(self, &mut held[at], item, source, path);
+                    meet(self, &mut held[at], item, path);
                     path.pop();
                 }
                 None => held.push(Tree::Piece(item.clone(), source)),
@@ -178,49 +168,32 @@ impl Merge<'_> {
     }
 
     /// The first `depth` steps of `path` lead to `tree`.
-    fn fill(&mut self, tree: &mut Tree, path: &[Segment], depth: usize, unit: Tree) {
+    fn unit(&mut self, wins: Wins, tree: &mut Tree, path: &[Segment], depth: usize, unit: Tree) {
         if depth < path.len()
             && let Some(fields) = tree.split()
             && let Segment::Key(key) = &path[depth]
         {
             match fields.binary_search_by(|(name, _)| name.cmp(key)) {
-                Ok(at) => self.fill(&mut fields[at].1, path, depth + 1, unit),
+                Ok(at) => self.unit(wins, &mut fields[at].1, path, depth + 1, unit),
                 Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit))),
             }
-        } else if let Tree::Piece(value, source) = &unit
-            && let Some((items, key)) = self.keyed(tree, value, path)
-        {
-            self.each_item(items, value, key, *source, &mut path.to_vec(), Self::lose_item);
-        } else if let Some(winner) = tree.first_source() {
-            let removed = matches!(tree, Tree::Piece(Value::Null, _));
-            self.lose_tree(&unit, &mut path.to_vec(), winner, removed);
-        } else {
-            *tree = unit;
-        }
-    }
-
-    /// The first `depth` steps of `path` lead to `tree`.
-    fn replace(&mut self, tree: &mut Tree, path: &[Segment], depth: usize, unit: Tree) {
-        if depth < path.len()
-            && let Some(fields) = tree.split()
-            && let Segment::Key(key) = &path[depth]
-        {
-            match fields.binary_search_by(|(name, _)| name.cmp(key)) {
-                Ok(at) => self.replace(&mut fields[at].1, path, depth + 1, unit),
-                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit))),
-            }
-        } else {
+        } else if wins == Wins::New {
             if let Some(winner) = unit.first_source() {
                 let removed = matches!(unit, Tree::Piece(Value::Null, _));
                 self.lose_tree(tree, &mut path[..depth].to_vec(), winner, removed);
             }
             *tree = nested(&path[depth..], unit);
-        }
-    }
-
-    fn lose_item(&mut self, held: &mut Tree, item: &Value, source: Source, path: &mut Vec<Segment>) {
-        if let Some(winner) = held.first_source() {
-            self.lose_value(item, path, source, winner, false);
+        } else if let Tree::Piece(value, source) = &unit
+            && let Some((items, key)) = self.keyed(tree, value, path)
+        {
+            self.each_item(items, value, key, *source, &mut path.to_vec(), |merge, held, item, path| {
+                merge.contest(Wins::Held, held, item, *source, path);
+            });
+        } else if let Some(winner) = tree.first_source() {
+            let removed = matches!(tree, Tree::Piece(Value::Null, _));
+            self.lose_tree(&unit, &mut path.to_vec(), winner, removed);
+        } else {
+            *tree = unit;
         }
     }
 
