@@ -1,21 +1,26 @@
 //! Which policy is attached to which node, or why it is not.
 
+mod bindings;
 mod chosen;
 mod hosts;
+mod placements;
 mod ports;
 
-use hashbrown::HashMap;
+use std::sync::Arc;
 
-use crate::kinds::{CrossNamespace, LevelName, PolicyKind, Registry};
+use hashbrown::HashMap;
+use smol_str::SmolStr;
+
+use crate::kinds::{CrossNamespace, KindId, LevelName, PolicyKind, Registry};
 use crate::names;
 use crate::object::{Object, ObjectRef, Objects};
 use crate::policy::{From, Policy, PolicyId, Target, TargetSelector, Wanted};
 use crate::problem::Problem;
 use crate::selector::selects;
+use crate::topology::{Grants, Level, Namespaces, NodeId, Owner, Topology};
+use crate::value::Value;
 use chosen::Choosable;
 use hosts::ByHost;
-
-use crate::topology::{Grants, Level, Namespaces, NodeId, Owner, Topology};
 
 /// One policy on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +30,8 @@ pub struct Attachment {
     pub via: Via,
     /// It holds only for requests from this Namespace.
     pub from: Option<NodeId>,
+    /// A field of the policy's settings that is set for this node by who bound it here.
+    pub patch: Option<Arc<(SmolStr, Value)>>,
 }
 
 /// How a policy came to its node. The order is the order of strength at one level.
@@ -89,6 +96,9 @@ pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &[Policy])
             }
         }
     }
+    for (_, kind) in kinds.iter() {
+        named.extend(kind.bindings.iter().flat_map(|bindings| bindings.placements.named(objects)));
+    }
     named.sort();
     named.dedup();
     named
@@ -105,13 +115,22 @@ pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies
         result: Attachments::default(),
     };
     let mut by_ref: HashMap<&ObjectRef, PolicyId> = HashMap::new();
+    let mut bound: HashMap<KindId, Vec<(PolicyId, &Object)>> = HashMap::new();
     for (i, policy) in policies.iter().enumerate() {
         let id = PolicyId(i as u32);
         let kind = kinds.get(policy.kind);
         if kind.extension_ref {
             by_ref.insert(&objects.get(policy.object).id, id);
         }
+        if kind.bindings.is_some() && policy.invalid.is_none() && !policy.disabled {
+            bound.entry(policy.kind).or_default().push((id, objects.get(policy.object)));
+        }
         attaching.policy(id, policy, kind);
+    }
+    for (id, kind) in kinds.iter() {
+        if let Some(bindings) = &kind.bindings {
+            attaching.bind(kind, bindings, bound.get(&id).map_or(&[], Vec::as_slice));
+        }
     }
     if !by_ref.is_empty() {
         attaching.filters(policies, &by_ref);
@@ -162,6 +181,9 @@ impl<'o> Attaching<'o> {
             self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
             return;
         }
+        if kind.bindings.is_some() || policy.disabled {
+            return;
+        }
         if policy.targets.is_empty() && !kind.extension_ref {
             let message = "it names no target".to_string();
             self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
@@ -173,8 +195,13 @@ impl<'o> Attaching<'o> {
         for (i, target) in policy.targets.iter().enumerate() {
             match self.target(object, kind, target) {
                 Ok(places) => {
-                    let attached =
-                        places.into_iter().map(|(node, from, via)| Attachment { policy: id, node, via, from });
+                    let attached = places.into_iter().map(|(node, from, via)| Attachment {
+                        policy: id,
+                        node,
+                        via,
+                        from,
+                        patch: None,
+                    });
                     self.result.attached.extend(attached);
                 }
                 Err((reason, message)) => {
@@ -367,7 +394,7 @@ impl<'o> Attaching<'o> {
                 let Some(&policy) = by_ref.get(&id) else { continue };
                 if policies[policy.0 as usize].invalid.is_none() {
                     let via = Via::Filter(position as u32);
-                    self.result.attached.push(Attachment { policy, node, via, from: None });
+                    self.result.attached.push(Attachment { policy, node, via, from: None, patch: None });
                 }
             }
         }

@@ -85,7 +85,7 @@ impl Engine {
             .map(|(i, tally)| {
                 let policy = PolicyId(i as u32);
                 let refused = refusals.get(&policy).map_or(&[][..], Vec::as_slice);
-                let mut status = policy_status(policy, tally, accepted[i], refused);
+                let mut status = policy_status(policy, tally, accepted[i], self.policy(policy).disabled, refused);
                 if !accepted[i] {
                     status.by = rivals.remove(&policy).unwrap_or_default();
                 }
@@ -168,7 +168,7 @@ impl Engine {
     }
 }
 
-fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, refused: &[&Refusal]) -> PolicyStatus {
+fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, disabled: bool, refused: &[&Refusal]) -> PolicyStatus {
     let messages: Vec<&str> = refused.iter().map(|refusal| refusal.message.as_str()).collect();
     let why = messages.join("; ");
     let lost_to_nobody = tally.lost && tally.by.is_empty();
@@ -187,6 +187,7 @@ fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, refused: &[&Ref
     }
     if status.message.is_empty() {
         status.message = match status.enforcement {
+            Enforcement::NotEnforced if disabled => "it is disabled".to_string(),
             Enforcement::NotEnforced if status.scopes.total == 0 => {
                 "it is not in the path to any route, rule or backend that it could affect".to_string()
             }

@@ -111,7 +111,10 @@ impl<'a> Fold<'a> {
                     if self.turn(i, attachment, block.which).is_none() {
                         break;
                     }
-                    let spec = block.spec.clone();
+                    let spec = match (&block.spec, attachment.patch.as_deref()) {
+                        (Value::Map(spec), Some((field, value))) => Value::Map(spec.with(field, value.clone())),
+                        (spec, _) => spec.clone(),
+                    };
                     let it = Applied { policy: attachment.policy, target: attachment.node, spec };
                     applied.push((&policy.rank.priority, it));
                 }

@@ -12,8 +12,17 @@ macro_rules! files {
     };
 }
 
-const FILES: [(&str, &str); 8] =
-    files!["envoy-gateway", "gateway-api", "gloo", "istio", "kgateway", "kuadrant", "network-policy", "nginx"];
+const FILES: [(&str, &str); 9] = files![
+    "envoy-gateway",
+    "gateway-api",
+    "gloo",
+    "istio",
+    "kgateway",
+    "kuadrant",
+    "network-policy",
+    "nginx",
+    "open-cluster-management"
+];
 
 /// All built-in kinds, and what is wrong with them, which is nothing: a test says so.
 pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {

@@ -121,6 +121,8 @@ impl<'o> Crd<'o> {
             without_target: false,
             absent: Vec::new(),
             items: None,
+            bindings: None,
+            disabled: None,
             only_name: None,
             decides_with: None,
             ties_undefined: false,

@@ -1,6 +1,7 @@
 //! Policy kinds: what is known of one kind of policy, as data. One `PolicyKind` document each.
 
 mod annotation;
+mod binding;
 mod built_in;
 mod document;
 mod infer;
@@ -17,6 +18,7 @@ use crate::cel::Condition;
 use crate::names;
 use crate::topology::Level;
 
+pub use binding::{Bindings, Escalation, Placements};
 pub use built_in::built_in;
 pub(crate) use infer::{CRD_GROUP, CRD_KIND};
 pub use pattern::{Fit, Pattern, Step};
@@ -95,6 +97,10 @@ pub struct PolicyKind {
     pub absent: Vec<(Pattern, SmolStr)>,
     /// The list whose items apply one by one, and the field they are sorted by.
     pub items: Option<(SmolStr, SmolStr)>,
+    /// Where policies are placed, if they do not say so themselves.
+    pub bindings: Option<Bindings>,
+    /// The field by which a policy is switched off.
+    pub disabled: Option<Vec<SmolStr>>,
     /// The only name that a policy may have.
     pub only_name: Option<SmolStr>,
     /// The kind with which policies of this one form one list.

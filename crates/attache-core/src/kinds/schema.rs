@@ -4,9 +4,9 @@ use smol_str::{SmolStr, ToSmolStr};
 
 use super::level::DEFAULT_HIERARCHY;
 use super::{
-    Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Hosts, Inherit, KindName, LevelName, MergesInto,
-    NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Select, Strategy, Validation,
-    Waypoints, Yield, YieldToRule, words,
+    Bindings, Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Hosts, Inherit, KindName, LevelName,
+    MergesInto, NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Select, Strategy,
+    Validation, Waypoints, Yield, YieldToRule, words,
 };
 use crate::cel::Condition;
 use crate::object::Object;
@@ -176,6 +176,8 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
         without_target: reader.choice("withoutTarget", &WITHOUT_TARGET).unwrap_or(false),
         absent: reader.pairs("absent").iter().map(|(path, value)| (Pattern::parse(path), value.clone())).collect(),
         items: reader.object("items", items).flatten(),
+        bindings: reader.object("bindings", Bindings::read).flatten(),
+        disabled: reader.text("disabled").map(|path| keys(&path)),
         only_name: reader.text("onlyName"),
         decides_with: reader.text("decidesWith").map(|name| KindName::parse(&name)),
         ties_undefined: reader.flag("tiesUndefined").unwrap_or(false),

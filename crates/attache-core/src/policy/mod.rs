@@ -32,6 +32,8 @@ pub struct Policy {
     pub invalid: Option<Invalid>,
     /// Where it chooses targets that do not count, because it names others.
     pub unused: Option<Path>,
+    /// It is switched off.
+    pub disabled: bool,
 }
 
 /// What is wrong with a policy, and where.
@@ -89,7 +91,9 @@ fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Po
     let joins = joins(object, kind, &mut complain);
     let rank = rank::read(object, kind, &mut complain);
     validation::check(object, kind, &mut complain);
-    Policy { object: id, kind: kind_id, targets, blocks, joins, rank, invalid, unused }
+    let disabled = kind.disabled.as_ref().and_then(|path| field(&object.body, path)).and_then(Value::as_bool);
+    let disabled = disabled == Some(true);
+    Policy { object: id, kind: kind_id, targets, blocks, joins, rank, invalid, unused, disabled }
 }
 
 fn joins(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Option<Strategy> {

@@ -1,0 +1,188 @@
+//! Policies that other objects bind to places.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use smol_str::SmolStr;
+
+use super::placements::{each, group};
+use super::{Attaching, Attachment, Reason, Refusal, Via};
+use crate::kinds::{Bindings, KindName, PolicyKind};
+use crate::names;
+use crate::object::{Object, ObjectRef, Objects};
+use crate::policy::{PolicyId, field};
+use crate::problem::Problem;
+use crate::value::{Path, Segment, Value};
+
+/// What one binding does for one policy.
+#[derive(Clone, Debug)]
+struct Bound {
+    binding: ObjectRef,
+    targets: Vec<ObjectRef>,
+    escalates: bool,
+    places: bool,
+}
+
+impl Attaching<'_> {
+    /// Attaches the policies of one kind to where bindings place them.
+    pub(super) fn bind(&mut self, kind: &PolicyKind, bindings: &Bindings, policies: &[(PolicyId, &Object)]) {
+        let by_policy = self.bound(kind, bindings);
+        for &(policy, object) in policies {
+            let bound = by_policy.get(&object.id).map_or(&[][..], Vec::as_slice);
+            let mut placed: BTreeMap<&ObjectRef, bool> = BTreeMap::new();
+            for target in bound.iter().filter(|it| it.places).flat_map(|it| &it.targets) {
+                placed.insert(target, false);
+            }
+            for target in bound.iter().filter(|it| it.escalates).flat_map(|it| &it.targets) {
+                placed.entry(target).and_modify(|escalated| *escalated = true);
+            }
+            if placed.is_empty() {
+                let message = unplaced(bindings, bound);
+                self.result.refused.push(Refusal { policy, target: None, reason: Reason::TargetNotFound, message });
+            }
+            for (target, escalated) in placed {
+                let Some(node) = self.topology.find(self.objects, target) else { continue };
+                let escalation = bindings.escalation.as_ref().filter(|_| escalated);
+                let patch = escalation.map(|it| (it.sets.clone(), Value::Str(it.value.clone()))).map(Arc::new);
+                self.result.attached.push(Attachment { policy, node, via: Via::Target, from: None, patch });
+            }
+        }
+    }
+
+    /// What bindings do, by policy.
+    fn bound(&mut self, kind: &PolicyKind, bindings: &Bindings) -> HashMap<ObjectRef, Vec<Bound>> {
+        let mut by_policy: HashMap<ObjectRef, Vec<Bound>> = HashMap::new();
+        let objects = self.objects;
+        for (_, binding) in each(objects, &bindings.kind) {
+            let bound = Bound {
+                binding: binding.id.clone(),
+                targets: self.places(bindings, binding),
+                escalates: self.escalates(bindings, binding),
+                places: bindings
+                    .restricted
+                    .as_ref()
+                    .is_none_or(|(path, value)| field(&binding.body, path).and_then(Value::as_str) != Some(value)),
+            };
+            for policy in self.subjects(kind, bindings, binding) {
+                by_policy.entry(policy).or_default().push(bound.clone());
+            }
+        }
+        by_policy
+    }
+
+    fn places(&mut self, bindings: &Bindings, binding: &Object) -> Vec<ObjectRef> {
+        let reference = field(&binding.body, &bindings.placement).unwrap_or(&Value::Null);
+        let wanted = &bindings.placements.kind;
+        let named = reference.get_str("kind").unwrap_or(&wanted.kind);
+        let name = reference.get_str("name").unwrap_or_default();
+        let place = path(&bindings.placement);
+        if named != wanted.kind {
+            let message = format!("`{named}` is not a kind of placement that is known: it places nothing");
+            let help = format!("use a {}", wanted.kind);
+            self.result.problems.push(Problem::warning(message).at(binding, place).help(help));
+            return Vec::new();
+        }
+        match self.objects.lookup(group(wanted), &wanted.kind, &binding.id.namespace, name) {
+            Some(id) => {
+                let placement = self.objects.get(id);
+                bindings.placements.choose(self.objects, placement, &mut self.result.problems)
+            }
+            None => {
+                let problem = missing(self.objects, wanted, &binding.id.namespace, name);
+                self.result.problems.push(problem.at(binding, place));
+                Vec::new()
+            }
+        }
+    }
+
+    fn escalates(&mut self, bindings: &Bindings, binding: &Object) -> bool {
+        let Some(escalation) = &bindings.escalation else { return false };
+        match field(&binding.body, &escalation.field) {
+            None | Some(Value::Null) => false,
+            Some(Value::Str(text)) if text.eq_ignore_ascii_case(&escalation.value) => true,
+            Some(other) => {
+                let given = other.as_str().map_or(other.type_name().to_string(), |text| format!("`{text}`"));
+                let message =
+                    format!("a binding can only set it to `{}`: {given} counts for nothing", escalation.value);
+                self.result.problems.push(Problem::warning(message).at(binding, path(&escalation.field)));
+                false
+            }
+        }
+    }
+
+    /// The policies that a binding is about, by themselves or as members of a set.
+    fn subjects(&mut self, kind: &PolicyKind, bindings: &Bindings, binding: &Object) -> Vec<ObjectRef> {
+        let namespace = binding.id.namespace.as_str();
+        let own = KindName { kind: kind.kind.clone(), group: Some(kind.group.clone()) };
+        let mut found = Vec::new();
+        let subjects = field(&binding.body, &bindings.subjects).map_or(&[][..], Value::items);
+        for (i, subject) in subjects.iter().enumerate() {
+            let (named, name) = (subject.get_str("kind"), subject.get_str("name").unwrap_or_default());
+            let place = path(&bindings.subjects).index(i);
+            if named == Some(&kind.kind) {
+                found.extend(self.existing(&own, namespace, name, binding, place));
+            } else if let Some((sets, members)) = bindings.sets.as_ref().filter(|(sets, _)| named == Some(&sets.kind)) {
+                let Some(set) = self.existing(sets, namespace, name, binding, place) else { continue };
+                let Some(set) = self.objects.find(&set).map(|id| self.objects.get(id)) else { continue };
+                let members_at = path(members);
+                let members = field(&set.body, members).map_or(&[][..], Value::items);
+                for (i, name) in members.iter().enumerate() {
+                    let name = name.as_str().unwrap_or_default();
+                    found.extend(self.existing(&own, namespace, name, set, members_at.index(i)));
+                }
+            } else {
+                let message = format!("`{}` is nothing that can be bound", named.unwrap_or_default());
+                self.result.problems.push(Problem::warning(message).at(binding, place));
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Who is named, if it exists; if not, that is a problem of who names it.
+    fn existing(
+        &mut self,
+        kind: &KindName,
+        namespace: &str,
+        name: &str,
+        by: &Object,
+        place: Path,
+    ) -> Option<ObjectRef> {
+        if self.objects.lookup(group(kind), &kind.kind, namespace, name).is_some() {
+            return Some(ObjectRef::new(group(kind), &kind.kind, namespace, name));
+        }
+        let problem = missing(self.objects, kind, namespace, name).at(by, place);
+        // A set is read once for each binding of it.
+        if !self.result.problems.contains(&problem) {
+            self.result.problems.push(problem);
+        }
+        None
+    }
+}
+
+fn unplaced(bindings: &Bindings, bound: &[Bound]) -> String {
+    let names: Vec<String> = bound.iter().map(|it| it.binding.to_string()).collect();
+    match bound {
+        [] => format!("no {} binds it", bindings.kind.kind),
+        bound if bound.iter().all(|it| !it.places) => {
+            format!("{} only changes it where others place it, and none does", names.join(", "))
+        }
+        _ => format!("the placements of {} choose no {}", names.join(", "), bindings.placements.targets.kind),
+    }
+}
+
+fn missing(objects: &Objects, kind: &KindName, namespace: &str, name: &str) -> Problem {
+    let id = ObjectRef::new(group(kind), &kind.kind, namespace, name);
+    let problem = Problem::warning(format!("{id} does not exist"));
+    let beside = each(objects, kind).map(|(_, object)| &object.id).filter(|other| other.namespace == namespace);
+    match names::nearest(name, beside.map(|other| other.name.as_str())).first() {
+        Some(near) => problem.help(format!("did you mean `{near}`?")),
+        None => problem,
+    }
+}
+
+fn path(keys: &[SmolStr]) -> Path {
+    Path::new(keys.iter().cloned().map(Segment::Key).collect())
+}
