@@ -8,9 +8,42 @@ use hashbrown::HashMap;
 use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::fold::{Effective, Origin};
+use crate::lint::{Finding, lint};
 use crate::model::Model;
 use crate::status::PolicyStatus;
 use crate::value::{Path, Segment, Value};
+
+/// All that is different.
+#[derive(Clone, Debug)]
+pub struct Changes {
+    /// Every scope in which something else is in force, grouped by what changes.
+    pub effective: Vec<Change>,
+    /// Every policy whose status is another, in the order of names.
+    pub statuses: Vec<StatusChange>,
+    /// What was not wrong before.
+    pub new_findings: Vec<Finding>,
+    /// What is not wrong any more.
+    pub fixed_findings: Vec<Finding>,
+}
+
+impl Changes {
+    pub fn between(before: &Engine, after: &Engine) -> Changes {
+        let (was, is) = (open_findings(before), open_findings(after));
+        Changes {
+            effective: effective_changes(before, after),
+            statuses: status_changes(before, after),
+            new_findings: without(&is, &was),
+            fixed_findings: without(&was, &is),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.effective.is_empty()
+            && self.statuses.is_empty()
+            && self.new_findings.is_empty()
+            && self.fixed_findings.is_empty()
+    }
+}
 
 /// Scopes that change in the same way.
 #[derive(Clone, Debug)]
@@ -55,8 +88,7 @@ pub struct StatusChange {
     pub after: Option<PolicyStatus>,
 }
 
-/// Every scope in which something else is in force, grouped by what changes.
-pub fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> {
+fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> {
     let mut kinds: BTreeMap<String, [Option<&Model>; 2]> = BTreeMap::new();
     for (side, engine) in [before, after].into_iter().enumerate() {
         for model in engine.models() {
@@ -176,8 +208,7 @@ fn flatten<'v>(value: &'v Value, path: &mut Vec<Segment>, found: &mut impl FnMut
     }
 }
 
-/// Every policy whose status is another, in the order of names.
-pub fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChange> {
+fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChange> {
     let mut policies: BTreeMap<String, [Option<PolicyStatus>; 2]> = BTreeMap::new();
     for (side, engine) in [before, after].into_iter().enumerate() {
         for status in engine.policy_statuses() {
@@ -188,4 +219,26 @@ pub fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChange> {
     let word = |status: &Option<PolicyStatus>| status.as_ref().map(|it| (it.refused, it.enforcement));
     let changed = policies.into_iter().filter(|(_, [before, after])| word(before) != word(after));
     changed.map(|(policy, [before, after])| StatusChange { policy, before, after }).collect()
+}
+
+fn open_findings(engine: &Engine) -> Vec<Finding> {
+    let mut findings = lint(engine, &[]);
+    findings.retain(|finding| finding.suppressed.is_none());
+    findings
+}
+
+/// The findings that others do not have, as often as they do not have them.
+fn without(findings: &[Finding], others: &[Finding]) -> Vec<Finding> {
+    let mut known: HashMap<_, usize> = HashMap::new();
+    for finding in others {
+        *known.entry(finding.key()).or_default() += 1;
+    }
+    let is_new = |finding: &&Finding| match known.get_mut(&finding.key()) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    findings.iter().filter(is_new).cloned().collect()
 }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use attache_core::change::{effective_changes, status_changes};
+use attache_core::change::Changes;
 use attache_core::object::ObjectRef;
 use attache_core::problem::Problem;
 use attache_core::text::Reading;
@@ -60,17 +60,15 @@ impl Plan {
         let delete = self.deleted(&before, global)?;
         let apply = self.applied(global);
         let after = before.changed(apply, &delete, global);
-        let changes = effective_changes(&before.engine, &after.engine);
-        let statuses = status_changes(&before.engine, &after.engine);
+        let changes = Changes::between(&before.engine, &after.engine);
         match self.output {
-            Some(PlanFormat::Json) => screen.json(&plan_document(&changes, &statuses))?,
-            Some(PlanFormat::Yaml) => screen.yaml(&plan_document(&changes, &statuses))?,
-            Some(PlanFormat::Markdown) => write_markdown(&changes, &statuses, screen)?,
-            None => PlanView { most: MOST }.write(&changes, &statuses, screen)?,
-            Some(PlanFormat::Wide) => PlanView { most: usize::MAX }.write(&changes, &statuses, screen)?,
+            Some(PlanFormat::Json) => screen.json(&plan_document(&changes))?,
+            Some(PlanFormat::Yaml) => screen.yaml(&plan_document(&changes))?,
+            Some(PlanFormat::Markdown) => write_markdown(&changes, screen)?,
+            None => PlanView { most: MOST }.write(&changes, screen)?,
+            Some(PlanFormat::Wide) => PlanView { most: usize::MAX }.write(&changes, screen)?,
         }
-        let nothing = changes.is_empty() && statuses.is_empty();
-        Ok(if nothing { after.verdict } else { Verdict::No })
+        Ok(if changes.is_empty() { after.verdict } else { Verdict::No })
     }
 
     fn deleted(&self, before: &Input, global: &Global) -> Result<Vec<ObjectRef>, Failure> {

@@ -1,9 +1,10 @@
-use attache_core::change::{Change, Leaf, StatusChange};
+use attache_core::change::{Change, Changes, Leaf};
 use attache_core::status::PolicyStatus;
 use attache_core::value::Value;
 use serde::Serialize;
 
 use super::API_VERSION;
+use super::lint::{OfFinding, of_finding};
 use crate::render::plan::Touched;
 
 #[derive(Debug, Serialize)]
@@ -14,6 +15,7 @@ pub struct PlanDocument<'c> {
     touched: Touched,
     changes: Vec<OfChange<'c>>,
     policies: Vec<OfPolicy<'c>>,
+    findings: OfFindings<'c>,
 }
 
 #[derive(Debug, Serialize)]
@@ -47,13 +49,19 @@ struct Set<'c> {
 }
 
 #[derive(Debug, Serialize)]
+struct OfFindings<'c> {
+    new: Vec<OfFinding<'c>>,
+    fixed: Vec<OfFinding<'c>>,
+}
+
+#[derive(Debug, Serialize)]
 struct OfPolicy<'c> {
     policy: &'c str,
     before: Option<&'static str>,
     after: Option<&'static str>,
 }
 
-pub fn plan_document<'c>(changes: &'c [Change], statuses: &'c [StatusChange]) -> PlanDocument<'c> {
+pub fn plan_document<'c>(changes: &'c Changes) -> PlanDocument<'c> {
     let set = |leaf: &'c Leaf| Set { value: &leaf.value, policy: leaf.policy.as_deref() };
     let of_change = |change: &'c Change| OfChange {
         policy_kind: &change.policy_kind,
@@ -73,9 +81,10 @@ pub fn plan_document<'c>(changes: &'c [Change], statuses: &'c [StatusChange]) ->
     PlanDocument {
         api_version: API_VERSION,
         kind: "Plan",
-        touched: Touched::by(changes),
-        changes: changes.iter().map(of_change).collect(),
-        policies: statuses
+        touched: Touched::by(&changes.effective),
+        changes: changes.effective.iter().map(of_change).collect(),
+        policies: changes
+            .statuses
             .iter()
             .map(|change| OfPolicy {
                 policy: &change.policy,
@@ -83,6 +92,10 @@ pub fn plan_document<'c>(changes: &'c [Change], statuses: &'c [StatusChange]) ->
                 after: change.after.as_ref().map(word),
             })
             .collect(),
+        findings: OfFindings {
+            new: changes.new_findings.iter().map(of_finding).collect(),
+            fixed: changes.fixed_findings.iter().map(of_finding).collect(),
+        },
     }
 }
 

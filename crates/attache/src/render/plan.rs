@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_core::change::{Change, LeafChange, ScopeName, StatusChange};
+use attache_core::change::{Change, Changes, LeafChange, ScopeName, StatusChange};
+use attache_core::lint::Finding;
 use attache_core::names::plural;
 use attache_core::topology::Level;
 use serde::Serialize;
 
+use super::problem::severity_style;
 use super::spec::inline;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
 use super::table::Table;
@@ -60,7 +62,8 @@ pub struct PlanView {
 }
 
 impl PlanView {
-    pub fn write(&self, changes: &[Change], statuses: &[StatusChange], screen: &mut Screen) -> io::Result<()> {
+    pub fn write(&self, all: &Changes, screen: &mut Screen) -> io::Result<()> {
+        let changes = &all.effective;
         if changes.is_empty() {
             writeln!(screen, "nothing that is in force changes")?;
         } else {
@@ -70,14 +73,39 @@ impl PlanView {
             writeln!(screen)?;
             self.change(change, changes, screen)?;
         }
-        if !statuses.is_empty() {
+        if !all.statuses.is_empty() {
             writeln!(screen)?;
             let mut table = Table::new(&["POLICY", "BEFORE", "AFTER"]);
-            for status in statuses {
+            for status in &all.statuses {
                 let (before, after) = words(status);
                 table.row([paint(POLICY, &status.policy).into(), before.into(), paint(WARNING, after).into()]);
             }
             table.write(screen)?;
+        }
+        self.findings(all, screen)
+    }
+
+    fn findings(&self, all: &Changes, screen: &mut Screen) -> io::Result<()> {
+        let findings = findings(all);
+        if findings.is_empty() {
+            return Ok(());
+        }
+        writeln!(screen)?;
+        let mut table = Table::new(&["LINT", "RULE", "OBJECT", "WHAT"]);
+        let shown = cut(findings.len(), self.most);
+        for (word, finding) in &findings[..shown] {
+            let style = if *word == NEW { severity_style(finding.rule.severity) } else { GOOD };
+            table.row([
+                paint(style, format!("{word} {}", finding.rule.severity)).into(),
+                finding.rule.id.into(),
+                paint(OBJECT, object(finding)).into(),
+                finding.problem.message.as_str().into(),
+            ]);
+        }
+        table.write(screen)?;
+        if shown < findings.len() {
+            let more = findings.len() - shown;
+            writeln!(screen, "{}", paint(DIM, format!("and {more} more: {} plan … -o wide", program())))?;
         }
         Ok(())
     }
@@ -167,7 +195,8 @@ fn words(status: &StatusChange) -> (&'static str, &'static str) {
 }
 
 /// For a comment on a pull request.
-pub fn write_markdown(changes: &[Change], statuses: &[StatusChange], screen: &mut Screen) -> io::Result<()> {
+pub fn write_markdown(all: &Changes, screen: &mut Screen) -> io::Result<()> {
+    let changes = &all.effective;
     if changes.is_empty() {
         writeln!(screen, "**Nothing that is in force changes.**")?;
     } else {
@@ -185,14 +214,35 @@ pub fn write_markdown(changes: &[Change], statuses: &[StatusChange], screen: &mu
         change.leaves.iter().try_for_each(|leaf| write_diff(leaf, screen))?;
         writeln!(screen, "```\n\n</details>")?;
     }
-    if !statuses.is_empty() {
+    if !all.statuses.is_empty() {
         writeln!(screen, "\n| policy | before | after |\n|---|---|---|")?;
-        for status in statuses {
+        for status in &all.statuses {
             let (before, after) = words(status);
             writeln!(screen, "| `{}` | {before} | {after} |", status.policy)?;
         }
     }
+    let findings = findings(all);
+    if !findings.is_empty() {
+        writeln!(screen, "\n| lint | rule | object | what |\n|---|---|---|---|")?;
+        for (word, finding) in findings {
+            let (severity, id) = (finding.rule.severity, finding.rule.id);
+            let what = finding.problem.message.replace('|', "\\|");
+            writeln!(screen, "| {word} {severity} | {id} | `{}` | {what} |", object(finding))?;
+        }
+    }
     Ok(())
+}
+
+const NEW: &str = "new";
+
+/// What is new, then what is fixed.
+fn findings(changes: &Changes) -> Vec<(&'static str, &Finding)> {
+    let new = changes.new_findings.iter().map(|finding| (NEW, finding));
+    new.chain(changes.fixed_findings.iter().map(|finding| ("fixed", finding))).collect()
+}
+
+fn object(finding: &Finding) -> String {
+    finding.problem.object.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
 fn write_diff(leaf: &LeafChange, screen: &mut Screen) -> io::Result<()> {

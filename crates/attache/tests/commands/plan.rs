@@ -48,3 +48,27 @@ fn no_change_at_all() {
 fn deleting_what_does_not_exist() {
     insta::assert_snapshot!(run("attache plan --delete retrypolicy/be-patent -f examples/bakery"));
 }
+
+const TYPO: &str = "
+apiVersion: example.io/v1
+kind: RetryPolicy
+metadata: {name: pay-once, namespace: baker}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: paymnets}
+  retry: {attempts: 0}
+";
+
+#[test]
+fn applying_a_mistake() {
+    insta::assert_snapshot!(run_with("attache plan --apply - -f examples/bakery", TYPO));
+}
+
+#[test]
+fn applying_a_mistake_as_markdown() {
+    insta::assert_snapshot!(run_with("attache plan --apply - -o markdown -f examples/bakery", TYPO));
+}
+
+#[test]
+fn deleting_a_mistake() {
+    insta::assert_snapshot!(run("attache plan --delete backendtrafficpolicy/orders-too -f examples/envoy-gateway"));
+}
