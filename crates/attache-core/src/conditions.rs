@@ -219,6 +219,9 @@ impl Engine {
                 name: name.to_string(),
                 section: section.as_ref().map(ToString::to_string).unwrap_or_default(),
             },
+            Some(Wanted::OwnNamespace | Wanted::Chosen(_)) => {
+                Subject { sort: "Chosen".to_owned(), ..Subject::default() }
+            }
             _ => Subject::default(),
         }
     }
