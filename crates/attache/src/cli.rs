@@ -67,9 +67,25 @@ pub struct Global {
     pub quiet: bool,
 }
 
+impl Global {
+    /// The line for another question about the same input.
+    pub fn again(&self, question: &str) -> String {
+        let files = self.files.iter().map(|file| format!(" -f {}", quoted(&file.to_string_lossy())));
+        let inferred = if self.infer_unlabelled { " --infer-unlabelled" } else { "" };
+        format!("{} {question}{}{inferred}", program(), files.collect::<String>())
+    }
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |it: char| it.is_alphanumeric() || "-_./:=@%+,".contains(it);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Get(commands::get::Get),
+    Describe(commands::describe::Describe),
     Effective(commands::effective::Effective),
     Explain(commands::explain::Explain),
     Reach(commands::reach::Reach),

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod description;
 mod documents;
 mod explanation;
 mod failure;

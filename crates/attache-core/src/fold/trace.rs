@@ -61,6 +61,11 @@ pub fn trace(
         had.push(step);
         before = after;
     }
+    if kind.accumulates() {
+        let applies =
+            |turn: &Turn| before.applied.iter().position(|it| (it.policy, it.target) == (turn.policy, turn.target));
+        trace.by_strength.sort_by_key(|at| applies(&trace.turns[*at]).unwrap_or(usize::MAX));
+    }
     trace
 }
 

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod completions;
+pub mod describe;
 pub mod effective;
 pub mod explain;
 pub mod get;
@@ -38,6 +39,7 @@ pub enum Format {
 pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
     match &cli.command {
         Command::Get(command) => command.run(&cli.global, screen),
+        Command::Describe(command) => command.run(&cli.global, screen),
         Command::Effective(command) => command.run(&cli.global, screen),
         Command::Explain(command) => command.run(&cli.global, screen),
         Command::Reach(command) => command.run(&cli.global, screen),

@@ -1,6 +1,7 @@
 //! What `-o json` prints. Scripts hold on to these: they grow, they do not change.
 
 pub mod audit;
+pub mod describe;
 pub mod effective;
 pub mod explain;
 pub mod lint;

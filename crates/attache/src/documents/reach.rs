@@ -17,7 +17,7 @@ pub struct ReachDocument {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct OfPart {
+pub struct OfPart {
     scopes: u64,
     targets: Vec<String>,
     in_force: Vec<String>,
@@ -33,6 +33,16 @@ struct Lost {
 }
 
 pub fn reach_document(input: &Input, policy: PolicyId, reach: &Reach) -> ReachDocument {
+    ReachDocument {
+        api_version: API_VERSION,
+        kind: "Reach",
+        policy: input.policy(policy),
+        felt: reach.felt.iter().map(|node| input.name(*node)).collect(),
+        parts: parts(input, reach),
+    }
+}
+
+pub fn parts(input: &Input, reach: &Reach) -> Vec<OfPart> {
     let parts = reach.parts.iter().map(|part| OfPart {
         scopes: part.scopes,
         targets: part.ends.iter().map(|node| input.name(*node)).collect(),
@@ -47,11 +57,5 @@ pub fn reach_document(input: &Input, policy: PolicyId, reach: &Reach) -> ReachDo
             })
             .collect(),
     });
-    ReachDocument {
-        api_version: API_VERSION,
-        kind: "Reach",
-        policy: input.policy(policy),
-        felt: reach.felt.iter().map(|node| input.name(*node)).collect(),
-        parts: parts.collect(),
-    }
+    parts.collect()
 }

@@ -41,7 +41,7 @@ struct Scopes {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Condition {
+pub struct Condition {
     r#type: String,
     status: &'static str,
     reason: String,

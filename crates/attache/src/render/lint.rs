@@ -37,7 +37,7 @@ impl LintView<'_> {
         for of_file in shown.chunk_by(|a, b| a.problem.file == b.problem.file) {
             let file = of_file.first().and_then(|finding| finding.problem.file.as_deref());
             writeln!(screen, "{}", paint(HEAD, file.unwrap_or("the input")))?;
-            write_file(of_file, screen)?;
+            write_findings(of_file, screen)?;
             writeln!(screen)?;
         }
         for (id, count) in seen.into_iter().filter(|(_, count)| *count > self.most) {
@@ -74,7 +74,8 @@ impl LintView<'_> {
     }
 }
 
-fn write_file(findings: &[&Finding], screen: &mut Screen) -> io::Result<()> {
+/// Findings of one file, or of one object.
+pub fn write_findings(findings: &[&Finding], screen: &mut Screen) -> io::Result<()> {
     let mut table = Table::plain(2);
     let mut said = BTreeSet::new();
     for of_object in findings.chunk_by(|a, b| a.problem.object == b.problem.object) {

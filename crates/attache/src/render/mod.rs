@@ -1,11 +1,15 @@
 //! What answers look like.
 
+pub mod describe;
+mod describe_policy;
 pub mod effective;
 pub mod explain;
 pub mod graph;
+mod kind;
 pub mod lint;
 pub mod plan;
 pub mod problem;
+pub mod reach;
 pub mod spec;
 pub mod status;
 pub mod style;

@@ -1,9 +1,11 @@
 //! A policy's status in a word or two.
 
+use attache_core::policy::{Target, Wanted};
 use attache_core::status::{Enforcement, PolicyStatus};
 
 use crate::cli::program;
 
+use super::spec::inline;
 use super::style::{BAD, GOOD, WARNING, paint};
 use super::table::Cell;
 
@@ -28,4 +30,27 @@ pub fn in_force(status: &PolicyStatus) -> String {
 pub fn no_policies(namespace: Option<&str>) -> String {
     let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
     format!("there are no policies{place}: see {} get kinds for the kinds that are known", program())
+}
+
+/// A target, in the words of its policy.
+pub fn target_words(target: &Target) -> String {
+    match &target.wanted {
+        Wanted::Object { kind, namespace, name, section, .. } => {
+            let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+            let section = section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
+            format!("{kind}/{namespace}{name}{section}")
+        }
+        Wanted::Selected(selector) => {
+            let section = selector.section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
+            format!("{}{section} with {}", selector.kind, inline(&selector.labels))
+        }
+        Wanted::OwnNamespace => "its namespace".to_owned(),
+        Wanted::Host(host) => format!("host {host}"),
+        Wanted::Chosen(choice) => {
+            let of: Vec<String> = choice.of.iter().map(|level| level.to_string().to_lowercase()).collect();
+            let what = choice.labels.as_ref().map(|labels| format!("{}s with {}", of.join("s and "), inline(labels)));
+            let namespaces = choice.namespaces.as_ref().map(|labels| format!("namespaces with {}", inline(labels)));
+            what.into_iter().chain(namespaces).collect::<Vec<_>>().join(" in ")
+        }
+    }
 }

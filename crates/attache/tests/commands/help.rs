@@ -10,7 +10,7 @@ fn of_the_program() {
 
 #[test]
 fn of_commands() {
-    for command in ["get", "effective", "explain", "lint", "status", "topology", "test", "completions"] {
+    for command in ["get", "describe", "effective", "explain", "lint", "status", "topology", "test", "completions"] {
         insta::assert_snapshot!(command, run(&format!("attache {command} --help")));
     }
 }

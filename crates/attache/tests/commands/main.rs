@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod describe;
 mod documentation;
 mod effective;
 mod errors;

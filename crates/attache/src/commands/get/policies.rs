@@ -1,7 +1,7 @@
 use std::io::{self, Write};
 
 use attache_core::model::Model;
-use attache_core::policy::{Policy, Target, Wanted};
+use attache_core::policy::Policy;
 use attache_core::status::PolicyStatus;
 use serde::Serialize;
 
@@ -9,8 +9,7 @@ use crate::commands::Format;
 use crate::documents::List;
 use crate::input::Input;
 use crate::render::Screen;
-use crate::render::spec::inline;
-use crate::render::status::{in_force, no_policies, status_word};
+use crate::render::status::{in_force, no_policies, status_word, target_words};
 use crate::render::style::{OBJECT, POLICY, paint};
 use crate::render::table::Table;
 
@@ -99,27 +98,5 @@ fn item(input: &Input, status: &PolicyStatus) -> Item {
 
 /// What a policy says it targets, in its own words.
 fn targets(policy: &Policy) -> Vec<String> {
-    policy.targets.iter().map(target).collect()
-}
-
-fn target(target: &Target) -> String {
-    match &target.wanted {
-        Wanted::Object { kind, namespace, name, section, .. } => {
-            let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-            let section = section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
-            format!("{kind}/{namespace}{name}{section}")
-        }
-        Wanted::Selected(selector) => {
-            let section = selector.section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
-            format!("{}{section} with {}", selector.kind, inline(&selector.labels))
-        }
-        Wanted::OwnNamespace => "its namespace".to_owned(),
-        Wanted::Host(host) => format!("host {host}"),
-        Wanted::Chosen(choice) => {
-            let of: Vec<String> = choice.of.iter().map(|level| level.to_string().to_lowercase()).collect();
-            let what = choice.labels.as_ref().map(|labels| format!("{}s with {}", of.join("s and "), inline(labels)));
-            let namespaces = choice.namespaces.as_ref().map(|labels| format!("namespaces with {}", inline(labels)));
-            what.into_iter().chain(namespaces).collect::<Vec<_>>().join(" in ")
-        }
-    }
+    policy.targets.iter().map(target_words).collect()
 }

@@ -1,0 +1,178 @@
+//! Everything about one object: where it stands, the policies it meets, and what is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use attache_core::chain::Link;
+use attache_core::conditions::Condition;
+use attache_core::lint::{Finding, lint};
+use attache_core::model::Model;
+use attache_core::object::{Object, ObjectRef};
+use attache_core::policy::{PolicyId, Wanted};
+use attache_core::topology::{Level, NodeId};
+
+use crate::input::Input;
+use crate::scopes::{Focus, Group};
+use crate::target::Target;
+
+#[derive(Debug)]
+pub struct Description<'i> {
+    pub target: Target,
+    /// Nothing where something exists only by being named.
+    pub object: Option<&'i Object>,
+    pub parents: Vec<NodeId>,
+    pub namespace: Option<NodeId>,
+    pub children: Vec<NodeId>,
+    /// Everything below, its children included.
+    pub below: Vec<NodeId>,
+    /// Whether requests can come by.
+    pub live: bool,
+    /// The policies on it and on its sections.
+    pub attached: Vec<Met>,
+    /// Those that come from above.
+    pub inherited: Vec<Met>,
+    pub answers: Vec<(&'i Model, Group)>,
+    pub conditions: Vec<Condition>,
+    pub problems: Vec<Finding>,
+}
+
+/// A policy that counts, or could have counted, and where it is attached.
+#[derive(Debug)]
+pub struct Met {
+    pub policy: PolicyId,
+    pub on: NodeId,
+    pub here: Here,
+}
+
+/// What becomes of a policy in the scopes that are described.
+#[derive(Clone, Debug, Default)]
+pub struct Here {
+    pub contributes: bool,
+    pub inactive: bool,
+    pub lost: bool,
+    /// Who took something of it.
+    pub by: BTreeSet<PolicyId>,
+}
+
+impl<'i> Description<'i> {
+    pub fn new(input: &'i Input, target: Target) -> Description<'i> {
+        let topology = input.engine.topology();
+        let nodes = input.nodes(&target);
+        let focus = Focus::on(input, &target);
+        let models = input.engine.models().iter();
+        let answers: Vec<(&Model, Group)> =
+            models.flat_map(|model| focus.groups(input, model).into_iter().map(move |group| (model, group))).collect();
+        let own: BTreeSet<NodeId> =
+            nodes.iter().flat_map(|node| topology.sections(*node)).chain(nodes.clone()).collect();
+        let met = met(input, &answers);
+        let attached = input.engine.attachments().attached.iter().filter(|it| own.contains(&it.node));
+        let attached: BTreeSet<(PolicyId, NodeId)> = attached.map(|it| (it.policy, it.node)).collect();
+        let here = |at: &(PolicyId, NodeId)| met.get(at).cloned().unwrap_or_default();
+        let inherited = met.keys().filter(|at| !attached.contains(at));
+        let of = |at: &(PolicyId, NodeId)| Met { policy: at.0, on: at.1, here: here(at) };
+        let children = children(input, &nodes);
+        Description {
+            object: input.engine.objects().find(&target.id).map(|id| input.engine.objects().get(id)),
+            parents: nodes.iter().flat_map(|node| topology.parents(*node)).copied().collect(),
+            namespace: nodes.first().and_then(|node| topology.namespace(*node)),
+            below: below(input, &children),
+            children,
+            live: nodes.iter().any(|node| topology.live(*node)),
+            attached: attached.iter().map(of).collect(),
+            inherited: inherited.map(of).collect(),
+            answers,
+            conditions: conditions(input, &nodes),
+            problems: problems(input, &target),
+            target,
+        }
+    }
+}
+
+/// The policies that meet in some scopes, each with its nodes and what becomes of it.
+fn met(input: &Input, answers: &[(&Model, Group)]) -> BTreeMap<(PolicyId, NodeId), Here> {
+    let world = input.engine.world();
+    let mut met: BTreeMap<(PolicyId, NodeId), Here> = BTreeMap::new();
+    for (model, group) in answers {
+        let outcomes = &model.effective(world, group.chain).outcomes;
+        let stacks = model.links(group.chain).filter_map(Link::node).filter_map(|node| model.stack(node));
+        for attachment in stacks.flat_map(|it| it.accepted.iter().chain(it.rejected.iter().map(|(loser, _)| loser))) {
+            let Some((_, outcome)) = outcomes.iter().find(|(policy, _)| *policy == attachment.policy) else { continue };
+            let here = met.entry((attachment.policy, attachment.node)).or_default();
+            here.contributes |= outcome.contributes;
+            here.inactive |= outcome.inactive;
+            here.lost |= outcome.lost;
+            here.by.extend(&outcome.by);
+        }
+    }
+    met
+}
+
+/// What stands right below. Of a Namespace: what lives in it.
+fn children(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
+    let topology = input.engine.topology();
+    let is_namespace = |node: &NodeId| topology.node(*node).level == Level::Namespace;
+    if let Some(namespace) = nodes.iter().copied().find(is_namespace) {
+        let lives_there = |node: NodeId| topology.namespace(node) == Some(namespace);
+        let whole = topology.nodes().filter(|(_, it)| it.section.is_none() && it.level != Level::Frontend);
+        let known = whole.filter(|(_, it)| it.level != Level::Other).map(|(node, _)| node);
+        let mut found: Vec<NodeId> = known.filter(|node| lives_there(*node)).collect();
+        found.sort_by_key(|node| topology.node(*node).level);
+        return found;
+    }
+    nodes.iter().flat_map(|node| topology.children(*node)).copied().collect()
+}
+
+fn below(input: &Input, children: &[NodeId]) -> Vec<NodeId> {
+    let mut found = BTreeSet::new();
+    let mut todo = children.to_vec();
+    while let Some(node) = todo.pop() {
+        if found.insert(node) {
+            todo.extend(input.engine.topology().children(node));
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn conditions(input: &Input, nodes: &[NodeId]) -> Vec<Condition> {
+    let statuses = input.engine.target_statuses();
+    let own = statuses.iter().filter(|status| nodes.contains(&status.target));
+    own.flat_map(|status| input.engine.target_conditions(status)).collect()
+}
+
+/// What is wrong with an object, or between it and those that would attach to it.
+pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
+    let engine = &input.engine;
+    let whole = target.id.to_string();
+    let is_it = |name: &str| name.split('#').next() == Some(whole.as_str());
+    let refused = engine.topology().refused().iter().filter(|it| is_it(&it.parent) || is_it(&it.child));
+    let refused: Vec<_> = refused.map(|it| (&engine.objects().get(it.by).id, &it.path)).collect();
+    let unwanted: BTreeSet<&ObjectRef> = engine
+        .attachments()
+        .refused
+        .iter()
+        .filter(|refusal| wants(input, refusal.policy, &target.id))
+        .map(|refusal| engine.policy_id(refusal.policy))
+        .collect();
+    let mut findings = lint(engine, &input.problems);
+    findings.retain(|finding| {
+        let Some(object) = finding.problem.object.as_deref() else { return false };
+        let path = finding.problem.path.as_ref();
+        finding.suppressed.is_none()
+            && (*object == target.id
+                || unwanted.contains(object)
+                || refused.iter().any(|(by, at)| *by == object && Some(*at) == path))
+    });
+    findings
+}
+
+/// Whether a policy names an object as its target.
+fn wants(input: &Input, policy: PolicyId, id: &ObjectRef) -> bool {
+    let own = &input.engine.policy_id(policy).namespace;
+    input.engine.policy(policy).targets.iter().any(|target| match &target.wanted {
+        Wanted::Object { group, kind, namespace, name, .. } => {
+            let namespace = namespace.as_ref().unwrap_or(own);
+            (group, kind, name) == (&id.group, &id.kind, &id.name)
+                && (id.namespace.is_empty() || *namespace == id.namespace)
+        }
+        _ => false,
+    })
+}

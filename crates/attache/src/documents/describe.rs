@@ -1,0 +1,197 @@
+use attache_core::lint::Finding;
+use attache_core::object::Object;
+use attache_core::policy::{Policy, PolicyId};
+use attache_core::topology::NodeId;
+use attache_core::value::{Path, Value};
+use serde::Serialize;
+
+use super::API_VERSION;
+use super::lint::{OfFinding, of_finding};
+use super::reach::{OfPart, parts};
+use super::status::Condition;
+use crate::description::{Description, Met};
+use crate::input::Input;
+use crate::render::status::target_words;
+use crate::scopes::from;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfObject<'i> {
+    #[serde(flatten)]
+    about: About,
+    parents: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    children: Vec<String>,
+    below: usize,
+    live: bool,
+    attached: Vec<OfMet>,
+    inherited: Vec<OfMet>,
+    effective: Vec<InForce>,
+    conditions: Vec<Condition>,
+    problems: Vec<OfFinding<'i>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfPolicy<'i> {
+    #[serde(flatten)]
+    about: About,
+    policy_kind: String,
+    targets: Vec<OfTarget>,
+    attached: Vec<String>,
+    blocks: Vec<OfBlock>,
+    enforcement: &'static str,
+    felt: Vec<String>,
+    parts: Vec<OfPart>,
+    conditions: Vec<Condition>,
+    problems: Vec<OfFinding<'i>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct About {
+    api_version: &'static str,
+    kind: &'static str,
+    object: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OfMet {
+    policy: String,
+    target: String,
+    /// Some of it is in force here.
+    in_force: bool,
+    /// Who took something of it here.
+    by: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InForce {
+    policy_kind: String,
+    scopes: u64,
+    targets: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<Value>,
+}
+
+/// A target as the policy names it.
+#[derive(Debug, Serialize)]
+struct OfTarget {
+    target: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfBlock {
+    block: &'static str,
+    strategy: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    when: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removes: Vec<String>,
+    spec: Value,
+}
+
+pub fn describe_object<'i>(input: &Input, it: &'i Description) -> OfObject<'i> {
+    let names = |nodes: &[NodeId]| nodes.iter().map(|node| input.name(*node)).collect();
+    let met = |all: &[Met]| all.iter().map(|met| of_met(input, met)).collect();
+    let effective = it.answers.iter().map(|(model, group)| InForce {
+        policy_kind: model.kind.full_name(),
+        scopes: group.scopes,
+        targets: names(&group.ends),
+        from: from(model, group.chain).map(|namespace| input.name(namespace)),
+        spec: model.effective(input.engine.world(), group.chain).spec.clone(),
+    });
+    OfObject {
+        about: About::new(it.target.to_string(), it.object),
+        parents: names(&it.parents),
+        namespace: it.namespace.map(|namespace| input.name(namespace)),
+        children: names(&it.children),
+        below: it.below.len(),
+        live: it.live,
+        attached: met(&it.attached),
+        inherited: met(&it.inherited),
+        effective: effective.collect(),
+        conditions: it.conditions.iter().cloned().map(Condition::from).collect(),
+        problems: it.problems.iter().map(of_finding).collect(),
+    }
+}
+
+pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding]) -> OfPolicy<'i> {
+    let engine = &input.engine;
+    let policy = engine.policy(id);
+    let reach = engine.reach(id, None);
+    let mut statuses = engine.policy_statuses();
+    statuses.retain(|status| status.policy == id);
+    let conditions = engine.policy_conditions(&statuses).into_iter().flatten().map(Condition::from);
+    let attached = engine.attachments().attached.iter().filter(|it| it.policy == id);
+    let blocks = policy.blocks.iter().map(|block| OfBlock {
+        block: block.which.name(),
+        strategy: block.strategy.name(),
+        when: block.when.as_ref().map(ToString::to_string),
+        removes: block.removes.iter().map(ToString::to_string).collect(),
+        spec: block.spec.clone(),
+    });
+    OfPolicy {
+        about: About::new(input.policy(id), Some(engine.policy_object(id))),
+        policy_kind: engine.kinds().get(policy.kind).full_name(),
+        targets: targets(input, id, policy),
+        attached: attached.map(|it| input.name(it.node)).collect(),
+        blocks: blocks.collect(),
+        enforcement: statuses.first().map_or("", |status| status.enforcement.name()),
+        felt: reach.felt.iter().map(|node| input.name(*node)).collect(),
+        parts: parts(input, &reach),
+        conditions: conditions.collect(),
+        problems: problems.iter().map(of_finding).collect(),
+    }
+}
+
+fn targets(input: &Input, id: PolicyId, policy: &Policy) -> Vec<OfTarget> {
+    let refused = &input.engine.attachments().refused;
+    let of = |(i, target)| {
+        let refusal = refused.iter().find(|it| it.policy == id && it.target.is_none_or(|at| at == i));
+        OfTarget {
+            target: target_words(target),
+            reason: refusal.map(|refusal| refusal.reason.name()),
+            message: refusal.map(|refusal| refusal.message.clone()),
+        }
+    };
+    policy.targets.iter().enumerate().map(of).collect()
+}
+
+fn of_met(input: &Input, met: &Met) -> OfMet {
+    OfMet {
+        policy: input.policy(met.policy),
+        target: input.name(met.on),
+        in_force: met.here.contributes,
+        by: met.here.by.iter().map(|policy| input.policy(*policy)).collect(),
+    }
+}
+
+impl About {
+    fn new(name: String, object: Option<&Object>) -> About {
+        let place = object.and_then(|object| object.source.locate(&object.body, &Path::default()));
+        About {
+            api_version: API_VERSION,
+            kind: "Description",
+            object: name,
+            created: object.and_then(|object| object.created).map(|created| created.to_string()),
+            file: object.map(|object| object.source.file.to_string()).filter(|file| !file.is_empty()),
+            line: place.map(|place| place.line),
+        }
+    }
+}

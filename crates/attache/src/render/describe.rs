@@ -1,0 +1,233 @@
+//! Everything about one object that is no policy, for a person.
+
+use std::io::{self, Write};
+
+use attache_core::conditions::Condition;
+use attache_core::lint::Finding;
+use attache_core::model::Model;
+use attache_core::object::{Object, Place};
+use attache_core::topology::NodeId;
+use attache_core::value::Path;
+
+use super::effective::{Beside, EffectiveView};
+use super::lint::write_findings;
+use super::reach::counts;
+use super::spec::spec_lines;
+use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, POLICY, WARNING, paint};
+use super::table::{Cell, Table};
+use super::{Screen, cut};
+use crate::cli::{Global, program};
+use crate::description::{Description, Here, Met};
+use crate::input::Input;
+use crate::scopes::{Group, from};
+
+pub struct DescribeView<'i> {
+    pub input: &'i Input,
+    pub global: &'i Global,
+    /// How many names are shown before the rest is only counted.
+    pub most: usize,
+    /// The same for the lines of what is in force.
+    pub most_lines: usize,
+}
+
+impl DescribeView<'_> {
+    pub fn object(&self, it: &Description, screen: &mut Screen) -> io::Result<()> {
+        let name = it.target.to_string();
+        self.title(&name, it.object, screen)?;
+        self.topology(it, screen)?;
+        self.policies(it, screen)?;
+        self.effective(it, screen)?;
+        let nothing = if it.answers.is_empty() { "no policy affects it" } else { "it has no conditions" };
+        write_conditions(&it.conditions, nothing, screen)?;
+        self.problems(&it.problems, screen)?;
+        let mut deeper = vec![format!("topology {name}")];
+        if !it.answers.is_empty() {
+            deeper.splice(0..0, [format!("explain {name}"), format!("effective {name} -o wide")]);
+        }
+        self.deeper(&deeper, screen)
+    }
+
+    /// Who it is, since when, and where it is written.
+    pub fn title(&self, name: &str, object: Option<&Object>, screen: &mut Screen) -> io::Result<()> {
+        let created = object.and_then(|object| object.created).map(|created| format!("created {created}"));
+        let place = object.filter(|object| !object.source.file.is_empty()).map(|object| {
+            let place = object.source.locate(&object.body, &Path::default());
+            match place {
+                Some(Place { line, .. }) => format!("{}:{line}", object.source.file),
+                None => object.source.file.to_string(),
+            }
+        });
+        let named = object.is_none().then(|| "it exists only by being named".to_owned());
+        let about: Vec<String> = [named, created, place].into_iter().flatten().collect();
+        let mut table = Table::plain(0);
+        table.row([paint(HEAD, name).into(), paint(DIM, about.join(", ")).into()]);
+        table.write(screen)
+    }
+
+    fn topology(&self, it: &Description, screen: &mut Screen) -> io::Result<()> {
+        section("topology", screen)?;
+        let mut table = Table::plain(2);
+        let see = format!("topology {}", it.target);
+        let parents: Vec<NodeId> = it.parents.iter().copied().chain(it.namespace).collect();
+        let above = if parents.is_empty() { "nothing".to_owned() } else { self.names(&parents, &see) };
+        table.row(["above".into(), paint(OBJECT, above).into()]);
+        let below = match counts(self.input, &it.below).join(", ") {
+            none if none.is_empty() => "nothing".to_owned(),
+            counts => counts,
+        };
+        table.row(["below".into(), below.into()]);
+        if !it.children.is_empty() {
+            table.row(["".into(), paint(OBJECT, self.names(&it.children, &see)).into()]);
+        }
+        if !it.live {
+            table.row([paint(WARNING, "no request comes by: it is attached to nothing that takes any").into()]);
+        }
+        table.write(screen)
+    }
+
+    fn names(&self, nodes: &[NodeId], see: &str) -> String {
+        let shown = cut(nodes.len(), self.most);
+        let names: Vec<String> = nodes[..shown].iter().map(|node| self.input.name(*node)).collect();
+        match nodes.len() - shown {
+            0 => names.join(", "),
+            more => format!("{} and {more} more: {} {see}", names.join(", "), program()),
+        }
+    }
+
+    fn policies(&self, it: &Description, screen: &mut Screen) -> io::Result<()> {
+        section("policies", screen)?;
+        let mut table = Table::plain(2);
+        if it.attached.is_empty() && it.inherited.is_empty() {
+            let why = match self.input.engine.policies().len() {
+                0 => "none: the input has no policies of a known kind".to_owned(),
+                1 => "none: the only policy does not reach it".to_owned(),
+                policies => format!("none: none of the {policies} policies reaches it"),
+            };
+            table.row([paint(DIM, why).into()]);
+            return table.write(screen);
+        }
+        for (word, met) in [("attached", &it.attached), ("inherited", &it.inherited)] {
+            let shown = cut(met.len(), self.most);
+            for (i, met) in met[..shown].iter().enumerate() {
+                self.met(if i == 0 { word } else { "" }, met, &mut table);
+            }
+            if met.is_empty() {
+                table.row([word.into(), paint(DIM, "none").into(), "".into(), "".into()]);
+            } else if shown < met.len() {
+                let more = format!("and {} more: {} explain {}", met.len() - shown, program(), it.target);
+                table.row(["".into(), paint(DIM, more).into()]);
+            }
+        }
+        table.write(screen)
+    }
+
+    fn met(&self, word: &str, met: &Met, table: &mut Table) {
+        let policy = paint(POLICY, self.input.policy(met.policy));
+        let on = paint(DIM, format!("on {}", self.input.name(met.on)));
+        table.row([word.into(), policy.into(), on.into(), self.here(&met.here)]);
+    }
+
+    fn here(&self, here: &Here) -> Cell {
+        let by: Vec<String> = here.by.iter().map(|policy| self.input.policy(*policy)).collect();
+        let taken = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
+        match (here.contributes, here.lost) {
+            (true, false) if !here.inactive => paint(GOOD, "in force"),
+            (true, false) => paint(WARNING, "in part: a condition does not hold"),
+            (true, true) => paint(WARNING, format!("in part, the rest is taken{taken}")),
+            (false, true) => paint(BAD, format!("taken{taken}")),
+            (false, false) if here.inactive => paint(BAD, "its condition does not hold"),
+            (false, false) => paint(DIM, ""),
+        }
+        .into()
+    }
+
+    fn effective(&self, it: &Description, screen: &mut Screen) -> io::Result<()> {
+        if it.answers.is_empty() {
+            return Ok(());
+        }
+        section("effective", screen)?;
+        let shown = cut(it.answers.len(), self.most);
+        for (model, group) in &it.answers[..shown] {
+            self.answer(it, model, group, screen)?;
+        }
+        if shown < it.answers.len() {
+            let see = format!("{} effective {} -o wide", program(), it.target);
+            let mut table = Table::plain(2);
+            table.row([paint(DIM, format!("and {} more answers: {see}", it.answers.len() - shown)).into()]);
+            table.write(screen)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, it: &Description, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
+        let view = EffectiveView { input: self.input, most: self.most };
+        let place = match group.ends.as_slice() {
+            [only] => self.input.name(*only),
+            many => counts(self.input, many).join(", "),
+        };
+        let requests = from(model, group.chain).map(|it| format!(", for requests from {}", self.input.name(it)));
+        let mut head = Table::plain(2);
+        let place = format!("on {place}{}", requests.unwrap_or_default());
+        head.row([model.kind.full_name().into(), paint(OBJECT, place).into()]);
+        head.write(screen)?;
+        let effective = model.effective(self.input.engine.world(), group.chain);
+        let mut lines = effective.spec.as_ref().map(spec_lines).unwrap_or_default();
+        let all = lines.len();
+        lines.truncate(cut(all, self.most_lines));
+        let more = all - lines.len();
+        let mut table = Table::plain(4);
+        view.in_force(effective, lines, Beside { merged: false, every_line: false }, &mut table);
+        for applied in &effective.applied {
+            table.row([paint(POLICY, self.input.policy(applied.policy)).into()]);
+        }
+        if effective.spec.is_none() && effective.applied.is_empty() {
+            table.row([paint(DIM, "nothing is in force").into()]);
+        }
+        if more > 0 {
+            let see = format!("{} effective {} -o wide", program(), it.target);
+            table.row([paint(DIM, format!("and {more} more lines: {see}")).into()]);
+        }
+        table.write(screen)
+    }
+
+    pub fn problems(&self, problems: &[Finding], screen: &mut Screen) -> io::Result<()> {
+        section("problems", screen)?;
+        if problems.is_empty() {
+            return writeln!(screen, "  {}", paint(GOOD, "none"));
+        }
+        let shown = cut(problems.len(), self.most);
+        write_findings(&problems[..shown].iter().collect::<Vec<_>>(), screen)?;
+        if shown < problems.len() {
+            let more = format!("  and {} more: {} lint -o wide", problems.len() - shown, program());
+            writeln!(screen, "{}", paint(DIM, more))?;
+        }
+        Ok(())
+    }
+
+    /// What to ask next, ready to be copied.
+    pub fn deeper(&self, commands: &[String], screen: &mut Screen) -> io::Result<()> {
+        section("deeper", screen)?;
+        commands.iter().try_for_each(|command| writeln!(screen, "  {}", self.global.again(command)))
+    }
+}
+
+pub fn section(name: &str, screen: &mut Screen) -> io::Result<()> {
+    writeln!(screen, "\n{}", paint(HEAD, name))
+}
+
+pub fn write_conditions(conditions: &[Condition], nothing: &str, screen: &mut Screen) -> io::Result<()> {
+    section("status", screen)?;
+    let mut table = Table::plain(2);
+    for condition in conditions {
+        let word = if condition.is_true { paint(GOOD, "True") } else { paint(BAD, "False") };
+        let text = match condition.message.as_str() {
+            "" => condition.reason.clone(),
+            message => format!("{}: {message}", condition.reason),
+        };
+        table.row([condition.r#type.as_str().into(), word.into(), text.into()]);
+    }
+    if conditions.is_empty() {
+        table.row([paint(DIM, nothing).into()]);
+    }
+    table.write(screen)
+}

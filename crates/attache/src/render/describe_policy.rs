@@ -1,0 +1,128 @@
+//! Everything about one policy, for a person.
+
+use std::io::{self, Write};
+
+use attache_core::attachment::Refusal;
+use attache_core::lint::Finding;
+use attache_core::policy::{Block, PolicyId, Which};
+use attache_core::reach::Reach;
+use attache_core::topology::NodeId;
+
+use super::describe::{DescribeView, section, write_conditions};
+use super::kind::how_it_works;
+use super::reach::ReachView;
+use super::spec::spec_lines;
+use super::status::{in_force, status_word, target_words};
+use super::style::{BAD, DIM, GOOD, LOST_MARK, OBJECT, paint};
+use super::table::Table;
+use super::{Screen, cut};
+use crate::cli::program;
+
+impl DescribeView<'_> {
+    pub fn policy(&self, policy: PolicyId, problems: &[Finding], screen: &mut Screen) -> io::Result<()> {
+        let engine = &self.input.engine;
+        let name = self.input.policy(policy);
+        self.title(&name, Some(engine.policy_object(policy)), screen)?;
+        section("kind", screen)?;
+        let mut table = Table::plain(2);
+        table.row([how_it_works(engine.kinds().get(engine.policy(policy).kind)).into()]);
+        table.write(screen)?;
+        self.targets(policy, screen)?;
+        section("says", screen)?;
+        let blocks = &engine.policy(policy).blocks;
+        blocks.iter().try_for_each(|block| self.block(&name, block, screen))?;
+        if blocks.is_empty() {
+            writeln!(screen, "  {}", paint(DIM, "nothing"))?;
+        }
+        let statuses = engine.policy_statuses();
+        let Some(at) = statuses.iter().position(|status| status.policy == policy) else { return Ok(()) };
+        let status = &statuses[at];
+        section("in force", screen)?;
+        let mut table = Table::plain(2);
+        table.row([status_word(status), format!("in {} scopes", in_force(status)).into()]);
+        table.write(screen)?;
+        self.reach(&name, &engine.reach(policy, None), screen)?;
+        let conditions = engine.policy_conditions(&statuses[at..=at]).into_iter().flatten().collect::<Vec<_>>();
+        write_conditions(&conditions, "none", screen)?;
+        self.problems(problems, screen)?;
+        let ends = status.by.iter().map(|by| format!("describe {}", self.input.policy(*by))).take(self.most);
+        let own = [format!("reach {name} -o wide"), format!("plan --delete {name}")];
+        self.deeper(&own.into_iter().chain(ends).collect::<Vec<_>>(), screen)
+    }
+
+    /// What it targets, and what became of that.
+    fn targets(&self, policy: PolicyId, screen: &mut Screen) -> io::Result<()> {
+        section("targets", screen)?;
+        let attachments = self.input.engine.attachments();
+        let refused: Vec<&Refusal> = attachments.refused.iter().filter(|it| it.policy == policy).collect();
+        let attached = attachments.attached.iter().filter(|it| it.policy == policy).map(|it| it.node);
+        let mut table = Table::plain(2);
+        for (i, target) in self.input.engine.policy(policy).targets.iter().enumerate() {
+            if let Some(refusal) = refused.iter().find(|it| it.target == Some(i)) {
+                let text = [paint(BAD, format!("{LOST_MARK} ")), paint(OBJECT, target_words(target))];
+                table.row([text.into(), paint(BAD, refusal.reason.name()).into(), refusal.message.as_str().into()]);
+            }
+        }
+        for refusal in refused.iter().filter(|it| it.target.is_none()) {
+            let text = [paint(BAD, format!("{LOST_MARK} "))];
+            table.row([text.into(), paint(BAD, refusal.reason.name()).into(), refusal.message.as_str().into()]);
+        }
+        let attached: Vec<NodeId> = attached.collect();
+        let shown = cut(attached.len(), self.most);
+        for node in &attached[..shown] {
+            table.row([paint(OBJECT, self.input.name(*node)).into(), paint(GOOD, "attached").into(), "".into()]);
+        }
+        if shown < attached.len() {
+            let more = format!(
+                "and {} more: {} describe {} -o wide",
+                attached.len() - shown,
+                program(),
+                self.input.policy(policy)
+            );
+            table.row([paint(DIM, more).into()]);
+        }
+        if attached.is_empty() && refused.is_empty() {
+            table.row([paint(DIM, "nothing: it waits for the filter of a rule to name it").into()]);
+        }
+        table.write(screen)
+    }
+
+    fn block(&self, name: &str, block: &Block, screen: &mut Screen) -> io::Result<()> {
+        let mut about = vec![block.strategy.name().to_owned()];
+        about.extend(block.when.as_ref().map(|when| format!("when {when}")));
+        if !block.removes.is_empty() {
+            about.push(format!("removes {}", block.removes.join(", ")));
+        }
+        let lines = spec_lines(&block.spec);
+        let shown = cut(lines.len(), self.most_lines);
+        let mut table = Table::plain(2);
+        if block.which != Which::Bare || about.len() > 1 {
+            table.row([paint(DIM, format!("{}, {}", block.which.name(), about.join(", "))).into()]);
+        }
+        let indent = if block.which == Which::Bare { "" } else { "  " };
+        for line in &lines[..shown] {
+            table.row([format!("{indent}{}", line.text).into()]);
+        }
+        if shown < lines.len() {
+            let more = format!("{indent}and {} more lines: {} describe {name} -o wide", lines.len() - shown, program());
+            table.row([paint(DIM, more).into()]);
+        }
+        table.write(screen)
+    }
+
+    fn reach(&self, name: &str, reach: &Reach, screen: &mut Screen) -> io::Result<()> {
+        let view = ReachView { input: self.input, policy: name.to_owned(), most: self.most, indent: 2 };
+        view.felt(reach, "it", screen)?;
+        let shown = cut(reach.parts.len(), self.most);
+        for part in &reach.parts[..shown] {
+            view.part(part, screen)?;
+        }
+        if shown < reach.parts.len() {
+            let more = format!("and {} more: {} reach {name}", reach.parts.len() - shown, program());
+            let mut table = Table::plain(2);
+            table.row([paint(DIM, more).into()]);
+            table.write(screen)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! How far a policy reaches, for a person.
+
+use std::io;
+
+use attache_core::names::plural;
+use attache_core::reach::{Part, Reach};
+use attache_core::topology::{Level, NodeId};
+
+use super::effective::EffectiveView;
+use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, paint};
+use super::table::Table;
+use super::{Screen, cut};
+use crate::cli::program;
+use crate::input::Input;
+
+pub struct ReachView<'i> {
+    pub input: &'i Input,
+    /// The policy, as it can be given to commands.
+    pub policy: String,
+    /// How many names, or lost values, are shown before the rest is only counted.
+    pub most: usize,
+    pub indent: usize,
+}
+
+impl ReachView<'_> {
+    /// How much feels what is called `what`.
+    pub fn felt(&self, reach: &Reach, what: &str, screen: &mut Screen) -> io::Result<()> {
+        let felt = counts(self.input, &reach.felt);
+        let mut table = Table::plain(self.indent);
+        table.row([match felt.is_empty() {
+            true => format!("nothing feels {what}").into(),
+            false => format!("felt by {}", felt.join(", ")).into(),
+        }]);
+        table.write(screen)
+    }
+
+    /// What becomes of it in some scopes.
+    pub fn part(&self, part: &Part, screen: &mut Screen) -> io::Result<()> {
+        let shown = cut(part.ends.len(), self.most);
+        let names: Vec<String> = part.ends[..shown].iter().map(|node| self.input.name(*node)).collect();
+        let mut place = format!("on {}", names.join(", "));
+        if shown < part.ends.len() {
+            place += &format!(" and {} more: {}", part.ends.len() - shown, self.whole());
+        }
+        let mut head = Table::plain(self.indent);
+        head.row([paint(OBJECT, place).into()]);
+        head.write(screen)?;
+        let mut table = Table::plain(self.indent + 2);
+        for path in &part.in_force {
+            let text = if path.is_empty() { "all of it".to_owned() } else { path.to_string() };
+            table.row([paint(GOOD, text).into(), paint(DIM, "in force").into()]);
+        }
+        let shown = cut(part.lost.len(), self.most);
+        let view = EffectiveView { input: self.input, most: self.most };
+        for lost in &part.lost[..shown] {
+            let text = if lost.path.is_empty() { "all of it".to_owned() } else { lost.path.to_string() };
+            let cell = [paint(BAD, format!("{LOST_MARK} ")), paint(LOST, text)];
+            table.row([cell.into(), view.why(lost).as_str().into()]);
+        }
+        if shown < part.lost.len() {
+            let more = part.lost.len() - shown;
+            table.row([paint(DIM, format!("and {more} more that lost: {}", self.whole())).into()]);
+        }
+        table.write(screen)
+    }
+
+    /// The command that shows everything.
+    fn whole(&self) -> String {
+        format!("{} reach {} -o wide", program(), self.policy)
+    }
+}
+
+/// How many of each there are: `2 Gateways`, `5 HTTPRoute rules`.
+pub fn counts(input: &Input, nodes: &[NodeId]) -> Vec<String> {
+    let mut counts: Vec<(Level, String, usize)> = Vec::new();
+    for node in nodes {
+        let (level, what) = (input.engine.topology().node(*node).level, input.what(*node));
+        match counts.iter_mut().find(|(_, other, _)| *other == what) {
+            Some((_, _, count)) => *count += 1,
+            None => counts.push((level, what, 1)),
+        }
+    }
+    counts.sort();
+    let counted = counts.into_iter();
+    counted.map(|(_, what, n)| if n == 1 { format!("1 {what}") } else { format!("{n} {}", plural(&what)) }).collect()
+}

@@ -1,0 +1,123 @@
+use super::run;
+
+#[test]
+fn a_route() {
+    insta::assert_snapshot!(run("attache describe httproute/payments -f examples/bakery"));
+}
+
+#[test]
+fn a_route_in_colour() {
+    insta::assert_snapshot!(run("attache describe httproute/payments --color always -f examples/bakery"));
+}
+
+#[test]
+fn a_gateway() {
+    insta::assert_snapshot!(run("attache describe gw/main -f examples/bakery"));
+}
+
+#[test]
+fn a_listener() {
+    insta::assert_snapshot!(run("attache describe gw/main#web -f examples/bakery"));
+}
+
+#[test]
+fn a_rule() {
+    insta::assert_snapshot!(run("attache describe httproute/cakes#orders -f examples/bakery"));
+}
+
+#[test]
+fn a_service() {
+    insta::assert_snapshot!(run("attache describe svc orders -f examples/bakery"));
+}
+
+#[test]
+fn a_port() {
+    insta::assert_snapshot!(run("attache describe svc/orders#8080 -f examples/bakery"));
+}
+
+#[test]
+fn a_namespace() {
+    insta::assert_snapshot!(run("attache describe ns/baker -f examples/bakery"));
+}
+
+#[test]
+fn something_that_no_policy_reaches() {
+    insta::assert_snapshot!(run("attache describe gatewayclass/shop -f examples/bakery"));
+}
+
+#[test]
+fn a_policy() {
+    insta::assert_snapshot!(run("attache describe retrypolicy/be-patient -f examples/bakery"));
+}
+
+#[test]
+fn a_policy_in_colour() {
+    insta::assert_snapshot!(run("attache describe retrypolicy/be-patient --color always -f examples/bakery"));
+}
+
+#[test]
+fn a_policy_with_conditions() {
+    insta::assert_snapshot!(run("attache describe colorpolicy/gateway -f crates/attache/tests/input/blocks.yaml"));
+}
+
+#[test]
+fn a_policy_that_is_refused() {
+    insta::assert_snapshot!(run(
+        "attache describe colorpolicy/lost -f crates/attache/tests/input/refused-policies.yaml"
+    ));
+}
+
+#[test]
+fn a_gateway_whose_policies_are_refused() {
+    insta::assert_snapshot!(run("attache describe gw/main -f crates/attache/tests/input/refused-policies.yaml"));
+}
+
+#[test]
+fn a_workload() {
+    insta::assert_snapshot!(run("attache describe deploy/oven -f crates/attache/tests/input/refused-policies.yaml"));
+}
+
+#[test]
+fn a_route_that_attaches_nowhere() {
+    insta::assert_snapshot!(run("attache describe httproute/stray -f crates/attache/tests/input/refused.yaml"));
+}
+
+#[test]
+fn a_gateway_that_refuses_routes() {
+    insta::assert_snapshot!(run("attache describe gw/gw -f crates/attache/tests/input/refused.yaml"));
+}
+
+#[test]
+fn a_service_in_front_of_routes() {
+    insta::assert_snapshot!(run("attache describe svc/foo -f crates/attache/tests/input/refused.yaml"));
+}
+
+#[test]
+fn an_object_as_json() {
+    insta::assert_snapshot!(run("attache describe httproute/payments -o json -f examples/bakery"));
+}
+
+#[test]
+fn a_policy_as_yaml() {
+    insta::assert_snapshot!(run("attache describe retrypolicy/pay-once -o yaml -f examples/bakery"));
+}
+
+#[test]
+fn a_name_with_a_typo() {
+    insta::assert_snapshot!(run("attache describe httproute/caeks -f examples/bakery"));
+}
+
+#[test]
+fn a_section_that_does_not_exist() {
+    insta::assert_snapshot!(run("attache describe gw/main#https -f examples/bakery"));
+}
+
+#[test]
+fn an_object_without_a_name() {
+    insta::assert_snapshot!(run("attache describe httproute -f examples/bakery"));
+}
+
+#[test]
+fn on_a_narrow_terminal() {
+    insta::assert_snapshot!(run("COLUMNS=60 attache describe httproute/payments -f examples/bakery"));
+}
