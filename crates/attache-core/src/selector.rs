@@ -12,6 +12,21 @@ pub fn selects<'l>(selector: &Value, label: impl Fn(&str) -> Option<&'l str>) ->
 
 /// What is wrong with a selector: one that cannot be understood selects nothing.
 pub fn check(selector: &Value) -> Result<(), String> {
+    let must_be = |what: &str, expected: &str, found: &Value| {
+        Err(format!("{what} must be {expected}, not {}", found.type_name()))
+    };
+    if selector.as_map().is_none() && !selector.is_null() {
+        return must_be("a selector", "an object", selector);
+    }
+    match (selector.get("matchLabels"), selector.get("matchExpressions")) {
+        (Some(labels), _) if labels.as_map().is_none() && !labels.is_null() => {
+            return must_be("`matchLabels`", "an object", labels);
+        }
+        (_, Some(list)) if !matches!(list, Value::List(_) | Value::Null) => {
+            return must_be("`matchExpressions`", "a list", list);
+        }
+        _ => {}
+    }
     for (key, value) in selector.get("matchLabels").map_or(&[][..], Value::entries) {
         if value.as_str().is_none() {
             return Err(format!("label `{key}` must be a string, not {}", value.type_name()));
@@ -89,6 +104,15 @@ mod tests {
             expression(json!({"key": "a", "operator": "In"})),
             Err("the match expression for `a` needs `values`".into())
         );
+    }
+
+    #[test]
+    fn what_has_the_wrong_type_is_no_empty_selector() {
+        let message = |selector: serde_json::Value| check(&selector.into()).err().unwrap_or_default();
+        assert_eq!(message(json!("app=web")), "a selector must be an object, not a string");
+        assert_eq!(message(json!({"matchLabels": ["app"]})), "`matchLabels` must be an object, not a list");
+        assert_eq!(message(json!({"matchExpressions": {}})), "`matchExpressions` must be a list, not an object");
+        assert_eq!(check(&Value::Null), Ok(()));
     }
 
     #[test]

@@ -131,7 +131,13 @@ fn chosen(object: &Object, select: &Select, complain: &mut impl FnMut(Path, Stri
 }
 
 fn host(object: &Object, hosts: &Hosts, complain: &mut impl FnMut(Path, String)) -> Option<Target> {
-    let path = Path::new(hosts.field.iter().cloned().map(Segment::Key).collect());
+    let path_of = |keys: &[SmolStr]| Path::new(keys.iter().cloned().map(Segment::Key).collect());
+    if let Some(keys) = &hosts.export_to
+        && let Some(other) = at(&object.body, keys).filter(|value| !matches!(value, Value::List(_) | Value::Null))
+    {
+        complain(path_of(keys), format!("it must be a list, not {}", other.type_name()));
+    }
+    let path = path_of(&hosts.field);
     match at(&object.body, &hosts.field) {
         Some(Value::Str(host)) if !host.is_empty() => Some(Target { wanted: Wanted::Host(host.clone()), path }),
         None | Some(Value::Null | Value::Str(_)) => {
