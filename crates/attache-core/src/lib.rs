@@ -3,7 +3,7 @@
 //! Pure: no I/O, no clock, no randomness. Data flows one way, each module knows only those before it.
 //!
 //! ```text
-//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status · change · lint
+//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status · change · lint · request
 //!                       ↑             ↑                          ↑
 //!                 kinds (PolicyKind documents: built in, given, or inferred from CRDs)
 //! ```
@@ -23,11 +23,13 @@ pub mod model;
 pub mod names;
 pub mod object;
 pub mod order;
+mod pattern;
 pub mod policy;
 pub mod policytest;
 pub mod problem;
 pub mod reach;
 mod reader;
+pub mod request;
 pub mod selector;
 pub mod status;
 pub mod text;

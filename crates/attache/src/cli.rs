@@ -92,6 +92,7 @@ pub enum Command {
     Plan(commands::plan::Plan),
     Audit(commands::audit::Audit),
     Lint(commands::lint::Lint),
+    Request(commands::request::Request),
     Status(commands::status::Status),
     Topology(commands::topology::Topology),
     Test(commands::test::Test),

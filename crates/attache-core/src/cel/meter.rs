@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use cel::common::types::{CelBool, CelBytes, CelInt, CelList, CelMap, CelMapKey, CelOptional, CelString};
 use cel::common::value::{CowVal, Val};
 use cel::{Context, ExecutionError, FunctionContext};
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
+
+use crate::pattern;
 
 /// Values that one evaluation may touch, counting one again each time it is copied, compared or searched.
 /// The worst condition found takes 80 ms for it, and tens of megabytes; a real one needs a few hundred.
@@ -156,11 +158,5 @@ fn sorted_keys<'v>(map: &CelMap<'v>) -> CelList<'v> {
 }
 
 pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(pattern).size_limit(MAX_PATTERN).dfa_size_limit(MAX_PATTERN).build().map_err(
-        |error| match error {
-            regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
-            // The first lines of the message draw the pattern, the last says what is wrong.
-            error => error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
-        },
-    )
+    pattern::compile(pattern, MAX_PATTERN)
 }

@@ -23,17 +23,37 @@ pub(crate) type Free = HashMap<(NodeId, ChainId, NodeId), bool>;
 impl Model {
     /// Every scope that ends at `node`.
     pub fn scopes(&self, world: World<'_>, node: NodeId, found: &mut impl FnMut(Scope)) {
+        self.scopes_within(world, node, &|_| true, found);
+    }
+
+    /// Every scope that ends at `node` and has no nodes but those of the `way`, apart from what is right above them
+    /// without being their parent.
+    pub fn scopes_within(
+        &self,
+        world: World<'_>,
+        node: NodeId,
+        way: &impl Fn(NodeId) -> bool,
+        found: &mut impl FnMut(Scope),
+    ) {
         if self.hierarchy.has(node) {
-            self.climb(world, node, &mut Vec::new(), found);
+            self.climb(world, node, way, &mut Vec::new(), found);
         }
     }
 
     /// Prolongs a path, given from its end, up to the roots.
-    fn climb(&self, world: World<'_>, node: NodeId, path: &mut Vec<(NodeId, Arrival)>, found: &mut impl FnMut(Scope)) {
+    fn climb(
+        &self,
+        world: World<'_>,
+        node: NodeId,
+        way: &impl Fn(NodeId) -> bool,
+        path: &mut Vec<(NodeId, Arrival)>,
+        found: &mut impl FnMut(Scope),
+    ) {
         for &arrival in self.hierarchy.arrivals(node) {
             path.push((node, arrival));
             match arrival.parent {
-                Some(parent) => self.climb(world, parent, path, found),
+                Some(parent) if !way(parent) => {}
+                Some(parent) => self.climb(world, parent, way, path, found),
                 None => self.descend(world, path, &mut Vec::new(), ChainId::EMPTY, found),
             }
             path.pop();

@@ -8,6 +8,7 @@ mod check;
 mod failure;
 mod name;
 mod read;
+mod requests;
 mod short_form;
 
 use smol_str::SmolStr;
@@ -16,6 +17,7 @@ use crate::engine::Engine;
 use crate::kinds::{PolicyKind, Settings};
 use crate::object::{Object, Objects};
 use crate::problem::Problem;
+use crate::request::Request;
 use crate::text::settle_scopes;
 use crate::value::{Path, Value};
 
@@ -44,6 +46,7 @@ struct Expect {
     affected: Vec<Line<Affected>>,
     objects: Vec<Line<Behaviour>>,
     refused: Vec<Line<Refused>>,
+    requests: Vec<Line<Asked>>,
 }
 
 /// One expectation, and where it is written.
@@ -121,6 +124,30 @@ struct Refused {
     reason: SmolStr,
     /// Part of the message.
     message: Option<SmolStr>,
+}
+
+/// What comes of a request. Only what is given is compared; where it is null, nothing must come.
+#[derive(Clone, Debug)]
+struct Asked {
+    request: Request,
+    /// Where it comes in. If nothing is said, through the gateway that has a route for it.
+    gateway: Option<NodeName>,
+    service: Option<NodeName>,
+    outcome: Option<SmolStr>,
+    status: Option<Value>,
+    /// Part of the reason why it is not served.
+    reason: Option<SmolStr>,
+    listener: Option<SmolStr>,
+    route: Option<Option<NodeName>>,
+    rule: Option<SmolStr>,
+    /// One of those that serve it.
+    backend: Option<Option<NodeName>>,
+    /// The weight of each backend that the rule names.
+    backends: Vec<(NodeName, Value)>,
+    /// Why backends that the rule names cannot be used.
+    invalid: Vec<(NodeName, Value)>,
+    redirect: Option<Value>,
+    rewrite: Option<Value>,
 }
 
 /// What came of a test. It has passed if there is nothing here.

@@ -42,6 +42,13 @@ impl NodeName {
         })
     }
 
+    /// The names that the topology may have for it.
+    pub fn full_names(&self) -> impl Iterator<Item = String> {
+        let default = self.namespace.clone().unwrap_or_else(|| DEFAULT.into());
+        let in_default = NodeName { namespace: Some(default), ..self.clone() };
+        [self.to_string(), in_default.to_string()].into_iter()
+    }
+
     pub fn is(&self, id: &ObjectRef) -> bool {
         self.name == id.name && self.kind.is(&id.group, &id.kind) && lives_in(self.namespace.as_ref(), id)
     }

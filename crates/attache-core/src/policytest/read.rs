@@ -4,7 +4,8 @@ use smol_str::SmolStr;
 
 use super::name::{NodeName, PolicyName};
 use super::{
-    Affected, Behaviour, Condition, Effective, Expect, Line, PolicyTest, Refused, Status, Superseded, short_form,
+    Affected, Behaviour, Condition, Effective, Expect, Line, PolicyTest, Refused, Status, Superseded, requests,
+    short_form,
 };
 use crate::object::Object;
 use crate::problem::Problem;
@@ -63,13 +64,15 @@ fn expect(reader: &mut Reader<'_, '_>) -> Expect {
         affected: lines(reader, "affected", affected),
         objects: lines(reader, "objects", behaviour),
         refused: lines(reader, "refused", refused),
+        requests: lines(reader, "requests", requests::read),
     }
 }
 
 impl Expect {
     fn is_empty(&self) -> bool {
-        let Expect { effective, status, affected, objects, refused } = self;
-        effective.is_empty() && status.is_empty() && affected.is_empty() && objects.is_empty() && refused.is_empty()
+        let Expect { effective, status, affected, objects, refused, requests } = self;
+        let about_policies = [effective.len(), status.len(), affected.len(), objects.len()];
+        about_policies == [0; 4] && refused.is_empty() && requests.is_empty()
     }
 }
 
@@ -174,13 +177,13 @@ fn policy(line: &mut Reader<'_, '_>, field: &'static str) -> Option<PolicyName> 
     parsed(line, field, text, PolicyName::parse).pop()
 }
 
-fn word(line: &mut Reader<'_, '_>, field: &'static str, words: &[&'static str]) -> Option<SmolStr> {
+pub(super) fn word(line: &mut Reader<'_, '_>, field: &'static str, words: &[&'static str]) -> Option<SmolStr> {
     let words: Vec<(&str, &str)> = words.iter().map(|word| (*word, *word)).collect();
     line.choice(field, &words).map(SmolStr::new)
 }
 
 /// Every text that can be read; the others are complained of.
-fn parsed<T>(
+pub(super) fn parsed<T>(
     line: &mut Reader<'_, '_>,
     field: &str,
     texts: impl IntoIterator<Item = SmolStr>,

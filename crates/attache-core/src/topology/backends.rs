@@ -5,8 +5,9 @@ use super::delegation::{self, Delegation};
 use super::index::{Found, Index, Refusal, dedup_after};
 use super::reference::Reference;
 use super::routes::is_mesh_only;
-use super::{Level, Node, NodeId, Owner, sections, why};
-use crate::object::{Object, ObjectId};
+use super::sections::{self, Sections};
+use super::{Grants, Level, Node, NodeId, Owner, why};
+use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Value};
 
 /// Finds the rules of a route, and links each to its backends.
@@ -34,7 +35,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
                 }
                 continue;
             }
-            match resolve(index, route, &backend) {
+            match resolve(index.objects, index.sections, &index.grants, route, &backend) {
                 Ok((service, port)) => {
                     found.backends.push((number, NodeId(service.0)));
                     found.ports.extend(port.map(|port| (index.sections.node(service, port), number)));
@@ -46,7 +47,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
         dedup_after(first.1, &mut found.ports);
         for (at, mirror) in mirrors(rule) {
             let Some(mirror) = Reference::backend(mirror, home) else { continue };
-            if let Err(refusal) = resolve(index, route, &mirror) {
+            if let Err(refusal) = resolve(index.objects, index.sections, &index.grants, route, &mirror) {
                 found.refuse(asked("filters", at), &route.id, mirror, refusal);
             }
         }
@@ -60,8 +61,13 @@ fn mirrors(rule: &Value) -> impl Iterator<Item = (usize, &Value)> {
 }
 
 /// The backend, and the position of the port that is meant among those it has.
-fn resolve(index: &Index, route: &Object, backend: &Reference) -> Result<(ObjectId, Option<usize>), Refusal> {
-    let objects = index.objects;
+pub fn resolve(
+    objects: &Objects,
+    sections: &Sections,
+    grants: &Grants,
+    route: &Object,
+    backend: &Reference,
+) -> Result<(ObjectId, Option<usize>), Refusal> {
     let level = api::level(backend.group, backend.kind);
     let known = match level {
         Level::Backend => true,
@@ -72,11 +78,11 @@ fn resolve(index: &Index, route: &Object, backend: &Reference) -> Result<(Object
         return Err(why::unknown_kind(backend));
     }
     let &Reference { group, kind, namespace, name, .. } = backend;
-    if !index.grants.permit(&route.id, group, kind, namespace, name) && !is_mesh_only(route) {
+    if !grants.permit(&route.id, group, kind, namespace, name) && !is_mesh_only(route) {
         return Err(why::not_granted(&route.id, backend));
     }
-    let id = backend.find(objects).ok_or_else(|| why::no_such_backend(index, backend))?;
-    let ports = index.sections.ports(id);
+    let id = backend.find(objects).ok_or_else(|| why::no_such_backend(objects, backend))?;
+    let ports = sections.ports(id);
     if ports.is_empty() || backend.port.is_none() {
         return Ok((id, None));
     }

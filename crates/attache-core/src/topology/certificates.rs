@@ -43,7 +43,7 @@ fn own(index: &Index, owner: &Object, certificate: &Reference) -> Result<(), Ref
     }
     granted(index, owner, certificate)?;
     match certificate.find(index.objects).map(|id| index.objects.get(id)) {
-        None => invalid(why::not_there(index, certificate)),
+        None => invalid(why::not_there(index.objects, certificate)),
         Some(secret) if !has_certificate(secret) => {
             invalid(format!("`tls.crt` of {} is not a PEM certificate", secret.id))
         }
@@ -75,7 +75,7 @@ fn clients(index: &Index, owner: &Object, authority: &Reference) -> Result<(), R
     granted(index, owner, authority)?;
     match authority.find(index.objects) {
         Some(_) => Ok(()),
-        None => Err(Refusal::new("InvalidCACertificateRef", why::not_there(index, authority))),
+        None => Err(Refusal::new("InvalidCACertificateRef", why::not_there(index.objects, authority))),
     }
 }
 

@@ -66,7 +66,7 @@ pub fn children<'o>(
             (all.collect(), format!("in namespace `{}`", backend.namespace))
         }
         (None, _) => {
-            let child = backend.find(objects).ok_or_else(|| why::no_such_backend(index, backend))?;
+            let child = backend.find(objects).ok_or_else(|| why::no_such_backend(index.objects, backend))?;
             return joins(&child).map(|()| vec![child]);
         }
     };
@@ -97,12 +97,16 @@ fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), Refusal> 
         let message = format!("{} has hostnames: a route that is delegated to takes those of its parent", child.id);
         return Err(Refusal::new("UnsupportedValue", message));
     }
-    let inherits = INHERITS_MATCHES.iter().any(|name| child.annotation(name) == Some("true"));
-    if !inherits && !child.spec().list_at("rules").iter().any(|below| narrows(below, rule)) {
+    if !inherits_matches(child) && !child.spec().list_at("rules").iter().any(|below| narrows(below, rule)) {
         let message = format!("no match of {} lies within those of the rule that delegates to it", child.id);
         return Err(Refusal::new("UnsupportedValue", message));
     }
     Ok(())
+}
+
+/// Whether the matches of a child are meant below those of the rule that delegates to it.
+pub fn inherits_matches(child: &Object) -> bool {
+    INHERITS_MATCHES.iter().any(|name| child.annotation(name) == Some("true"))
 }
 
 /// How many routes may delegate to one another in a row. People need three; whoever follows a path may recurse.

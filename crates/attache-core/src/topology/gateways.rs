@@ -25,7 +25,7 @@ pub fn listener_sets(index: &Index, found: &mut Found) -> HashMap<ObjectId, Vec<
         let is_gateway = parent.group == GATEWAY_API && parent.kind == "Gateway";
         match parent.find(index.objects).filter(|_| is_gateway) {
             Some(gateway) => sets.entry(gateway).or_default().push(id),
-            None => found.refuse((id, parent_ref()), parent, &set.id, why::no_such_parent(index, &parent)),
+            None => found.refuse((id, parent_ref()), parent, &set.id, why::no_such_parent(index.objects, &parent)),
         }
     }
     for sets in sets.values_mut() {

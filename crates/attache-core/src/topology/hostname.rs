@@ -19,6 +19,17 @@ pub fn narrower<'h>(a: &'h str, b: &'h str) -> Option<&'h str> {
     }
 }
 
+/// Whether a hostname holds for a host, which may have no name at all.
+pub fn covers(hostname: &str, host: &str) -> bool {
+    hostname.is_empty() || !host.is_empty() && intersect(hostname, host)
+}
+
+/// Exact hostnames before wildcards, longer ones before shorter: the greatest is the most specific.
+pub fn specificity(hostname: &str) -> (bool, usize) {
+    let exact = !hostname.is_empty() && !hostname.starts_with('*');
+    (exact, hostname.len())
+}
+
 fn ends_below(host: &str, suffix: &str) -> bool {
     host.len() > suffix.len() && ends_with(host, suffix)
 }
@@ -54,6 +65,18 @@ mod tests {
             assert_eq!(narrower(a, b), both, "{a} and {b}");
             assert_eq!(intersect(b, a), both.is_some(), "{b} and {a}");
         }
+    }
+
+    #[test]
+    fn a_host_without_a_name_is_covered_by_any_only() {
+        assert!(covers("", "") && covers("", "a.x") && covers("*.x", "a.x") && covers("a.x", "A.x"));
+        assert!(!covers("*.x", "") && !covers("a.x", "") && !covers("*.x", "x"));
+    }
+
+    #[test]
+    fn exact_hostnames_are_more_specific_than_any_wildcard() {
+        let order = ["", "*.x", "*.a.x", "b.x", "b.a.x"];
+        assert!(order.is_sorted_by_key(|hostname| specificity(hostname)));
     }
 
     #[test]

@@ -8,12 +8,13 @@ pub fn narrows(below: &Value, above: &Value) -> bool {
 }
 
 /// A rule without matches has one, which says nothing.
-fn each(rule: &Value) -> impl Iterator<Item = &Value> {
+pub fn each(rule: &Value) -> impl Iterator<Item = &Value> {
     let matches = rule.list_at("matches");
     matches.iter().chain(matches.is_empty().then_some(&Value::Null))
 }
 
-fn lies_within(below: &Value, above: &Value) -> bool {
+/// Whether all requests of match `below` are requests of match `above`.
+pub fn lies_within(below: &Value, above: &Value) -> bool {
     let method = above.get_str("method");
     path_lies_within(below, above)
         && (method.is_none() || below.get_str("method") == method)

@@ -4,26 +4,26 @@
 //! them together. Namespaces are nodes without links: where one stands depends on the path, see
 //! [`Topology::namespace`].
 
-mod api;
+pub(crate) mod api;
 mod backends;
 mod build;
 mod certificates;
 mod claims;
 mod contest;
-mod delegation;
+pub(crate) mod delegation;
 mod gateways;
 mod grants;
-mod hostname;
+pub(crate) mod hostname;
 mod index;
 mod labels;
 mod link;
 mod links;
-mod listeners;
-mod matches;
+pub(crate) mod listeners;
+pub(crate) mod matches;
 mod namespaces;
 pub(crate) mod reference;
-mod routes;
-mod sections;
+pub(crate) mod routes;
+pub(crate) mod sections;
 #[cfg(test)]
 mod tests;
 mod why;
@@ -31,12 +31,15 @@ mod why;
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
-use crate::object::{ObjectId, ObjectRef, Objects};
+use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::value::{Path, Value};
 use links::Links;
+use listeners::Listener;
+use reference::Reference;
 use sections::Sections;
 
 pub use grants::Grants;
+pub use index::Refusal;
 pub use labels::label;
 pub use namespaces::Namespaces;
 
@@ -219,6 +222,26 @@ impl Topology {
         let whole = self.whole(id);
         let (_, sections) = sections::of(object, self.node(whole).level)?;
         sections.get(id.0.checked_sub(self.sections(whole).next()?.0)? as usize)
+    }
+
+    /// The listeners of a Gateway and of the ListenerSets that it has let in, in the order in which they count.
+    pub(crate) fn listeners<'o>(&self, objects: &'o Objects, gateway: NodeId) -> Vec<(NodeId, Listener<'o>)> {
+        let is_set = |child: &&NodeId| self.node(**child).level == Level::ListenerSet;
+        let owners = [&gateway].into_iter().chain(self.children(gateway).iter().filter(is_set));
+        let sections = owners.flat_map(|owner| self.sections(*owner));
+        sections.filter_map(|node| Some((node, Listener::read(self.section_value(objects, node)?)))).collect()
+    }
+
+    /// What a route names as its backend: the node of it and of the port that is meant, or why it cannot be used.
+    pub(crate) fn backend(
+        &self,
+        objects: &Objects,
+        grants: &Grants,
+        route: &Object,
+        backend: &Reference,
+    ) -> Result<(NodeId, Option<NodeId>), Refusal> {
+        let (id, port) = backends::resolve(objects, &self.sections, grants, route, backend)?;
+        Ok((NodeId(id.0), port.map(|port| self.sections.node(id, port))))
     }
 
     /// The rules that name the port of a backend. They are not its parents: its Service stands between.

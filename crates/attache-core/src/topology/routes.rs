@@ -62,7 +62,7 @@ pub fn attach<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mu
                 found.adopted.push((above, id));
                 Ok(())
             }
-            _ => Err(why::no_such_parent(index, &parent)),
+            _ => Err(why::no_such_parent(index.objects, &parent)),
         };
         if let Err(refusal) = outcome {
             found.refuse((id, Path::parse("spec.parentRefs").index(position)), parent, guest.id, refusal);

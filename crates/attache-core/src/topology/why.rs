@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::index::{Index, Refusal};
+use super::index::Refusal;
 use super::listeners::Listener;
 use super::reference::Reference;
 use super::routes::Guest;
 use super::{Level, api, sections};
-use crate::object::{Object, ObjectId, ObjectRef};
+use crate::object::{Object, ObjectId, ObjectRef, Objects};
 
 /// How many names a message lists before it only counts.
 const SHOWN: usize = 5;
@@ -22,18 +22,18 @@ pub fn list<T: fmt::Display>(names: impl ExactSizeIterator<Item = T>) -> String 
     }
 }
 
-pub fn no_such_parent(index: &Index, parent: &Reference) -> Refusal {
-    Refusal::new("NoMatchingParent", not_there(index, parent))
+pub fn no_such_parent(objects: &Objects, parent: &Reference) -> Refusal {
+    Refusal::new("NoMatchingParent", not_there(objects, parent))
 }
 
-pub fn no_such_backend(index: &Index, backend: &Reference) -> Refusal {
-    Refusal::new("BackendNotFound", not_there(index, backend))
+pub fn no_such_backend(objects: &Objects, backend: &Reference) -> Refusal {
+    Refusal::new("BackendNotFound", not_there(objects, backend))
 }
 
-pub fn not_there(index: &Index, named: &Reference) -> String {
+pub fn not_there(objects: &Objects, named: &Reference) -> String {
     let Reference { group, kind, namespace, name, .. } = named;
-    let there = index.objects.within(group, kind, namespace);
-    let there = there.map(|id| &index.objects.get(ObjectId(id)).id.name);
+    let there = objects.within(group, kind, namespace);
+    let there = there.map(|id| &objects.get(ObjectId(id)).id.name);
     match there.len() {
         0 => format!("there is no {kind} `{name}` in namespace `{namespace}`"),
         _ => format!("there is no {kind} `{name}` in namespace `{namespace}`, only {}", list(there)),

@@ -9,6 +9,7 @@ pub mod get;
 pub mod lint;
 pub mod plan;
 pub mod reach;
+pub mod request;
 pub mod status;
 pub mod test;
 pub mod topology;
@@ -46,6 +47,7 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
         Command::Plan(command) => command.run(&cli.global, screen),
         Command::Audit(command) => command.run(&cli.global, screen),
         Command::Lint(command) => command.run(&cli.global, screen),
+        Command::Request(command) => command.run(&cli.global, screen),
         Command::Status(command) => command.run(&cli.global, screen),
         Command::Topology(command) => command.run(&cli.global, screen),
         Command::Test(command) => command.run(&cli.global, screen),

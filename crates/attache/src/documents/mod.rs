@@ -7,6 +7,7 @@ pub mod explain;
 pub mod lint;
 pub mod plan;
 pub mod reach;
+pub mod request;
 pub mod sarif;
 pub mod status;
 

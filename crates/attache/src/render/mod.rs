@@ -10,6 +10,7 @@ pub mod lint;
 pub mod plan;
 pub mod problem;
 pub mod reach;
+pub mod request;
 pub mod spec;
 pub mod status;
 pub mod style;

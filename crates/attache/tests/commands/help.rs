@@ -10,7 +10,9 @@ fn of_the_program() {
 
 #[test]
 fn of_commands() {
-    for command in ["get", "describe", "effective", "explain", "lint", "status", "topology", "test", "completions"] {
+    let commands =
+        ["get", "describe", "effective", "explain", "lint", "request", "status", "topology", "test", "completions"];
+    for command in commands {
         insta::assert_snapshot!(command, run(&format!("attache {command} --help")));
     }
 }

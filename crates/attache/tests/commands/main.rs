@@ -12,6 +12,7 @@ mod help;
 mod lint;
 mod plan;
 mod reach;
+mod request;
 mod status;
 mod test;
 mod topology;

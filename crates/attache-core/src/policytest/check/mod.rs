@@ -2,6 +2,7 @@
 
 mod effective;
 mod objects;
+mod requests;
 mod status;
 
 use crate::engine::Engine;
@@ -25,6 +26,7 @@ pub fn check(test: &PolicyTest, engine: &Engine) -> Outcome {
     checking.each(&expect.affected, |checking, it| status::target(checking, &statuses, it));
     checking.each(&expect.objects, objects::behaviour);
     checking.each(&expect.refused, objects::refused);
+    checking.each(&expect.requests, requests::check);
     checking.outcome
 }
 

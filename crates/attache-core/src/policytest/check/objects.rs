@@ -56,7 +56,7 @@ fn put(body: &Value, path: &[Segment], value: &Value) -> Value {
 }
 
 pub fn refused(checking: &Checking<'_>, line: &expected::Refused) -> Result<(), Trouble> {
-    let names = |text: &str, wanted: &expected::NodeName| full_names(wanted).any(|name| name == text);
+    let names = |text: &str, wanted: &expected::NodeName| wanted.full_names().any(|name| name == text);
     let refused = checking.engine.topology().refused().iter();
     let mut refused = refused.filter(|it| names(&it.parent, &line.parent) && names(&it.child, &line.child));
     let about = || format!("{} below {}", line.child, line.parent);
@@ -67,11 +67,4 @@ pub fn refused(checking: &Checking<'_>, line: &expected::Refused) -> Result<(), 
         comparison.add_part("message", message, &it.message);
     }
     comparison.result(about)
-}
-
-/// The names that the topology may have for what a test names.
-fn full_names(name: &expected::NodeName) -> impl Iterator<Item = String> {
-    let default = name.namespace.clone().unwrap_or_else(|| expected::name::DEFAULT.into());
-    let in_default = expected::NodeName { namespace: Some(default), ..name.clone() };
-    [name.to_string(), in_default.to_string()].into_iter()
 }

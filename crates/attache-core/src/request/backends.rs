@@ -1,0 +1,82 @@
+//! The backends of a rule, and how much each gets.
+
+use super::client::Request;
+use super::filters::Filtered;
+use crate::model::World;
+use crate::object::Object;
+use crate::topology::delegation;
+use crate::topology::reference::Reference;
+use crate::topology::{Grants, NodeId, Refusal};
+use crate::value::Value;
+
+#[derive(Debug)]
+pub struct Backend {
+    /// As the route names it: `Service/namespace/name`.
+    pub name: String,
+    pub port: Option<i64>,
+    pub weight: u64,
+    /// The backend and its port, or why it cannot be used.
+    pub found: Result<(NodeId, Option<NodeId>), Refusal>,
+    /// What happens to requests that are sent there, and only to those.
+    pub filtered: Filtered,
+}
+
+impl Backend {
+    /// Whether requests are sent there, and arrive.
+    pub fn serves(&self) -> bool {
+        self.weight > 0 && self.found.is_ok()
+    }
+}
+
+/// What is needed to find a backend.
+#[derive(Debug)]
+pub struct Resolve<'w> {
+    pub world: World<'w>,
+    pub grants: Grants<'w>,
+}
+
+impl<'w> Resolve<'w> {
+    pub fn new(world: World<'w>) -> Self {
+        Resolve { world, grants: Grants::of(world.objects) }
+    }
+
+    pub fn backend(&self, route: &Object, named: &Value) -> Option<Backend> {
+        let World { objects, topology, .. } = self.world;
+        let reference = Reference::backend(named, &route.id.namespace)?;
+        let found = match delegation::is_meant(&reference) {
+            true => Err(self.not_delegated(route, &reference)),
+            false => topology.backend(objects, &self.grants, route, &reference),
+        };
+        let weight = named.get("weight").and_then(Value::as_int).unwrap_or(1);
+        Some(Backend {
+            name: format!("{}/{}/{}", reference.kind, reference.namespace, reference.name),
+            port: reference.port,
+            weight: u64::try_from(weight).unwrap_or(0),
+            found,
+            filtered: Filtered::default(),
+        })
+    }
+
+    /// The backends of a rule, with the filters of each.
+    pub fn backends(&self, request: &Request, route: &Object, rule: &Value, prefix: Option<&str>) -> Vec<Backend> {
+        let named = rule.list_at("backendRefs").iter();
+        named
+            .filter_map(|named| {
+                let mut backend = self.backend(route, named)?;
+                backend.filtered.apply(self, request, route, named.list_at("filters"), prefix);
+                Some(backend)
+            })
+            .collect()
+    }
+
+    /// Why a rule that wants to hand on to other routes does not.
+    fn not_delegated(&self, route: &Object, reference: &Reference) -> Refusal {
+        let (parent, child) = (route.id.to_string(), reference.to_string());
+        let refused = self.world.topology.refused().iter();
+        let mut refused = refused.filter(|refused| refused.parent == parent && refused.child == child);
+        match refused.next() {
+            Some(refused) => Refusal { reason: refused.reason, message: refused.message.clone() },
+            None => Refusal { reason: "BackendNotFound", message: "it delegates to nobody".to_owned() },
+        }
+    }
+}

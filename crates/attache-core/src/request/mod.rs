@@ -1,0 +1,146 @@
+//! Which listener, route, rule and backends serve a request, by the rules of the Gateway API.
+//!
+//! ```text
+//! request ─→ listener of a gateway ─┬→ rule ─→ filters ─→ backends ─→ effective policies on that way
+//!            Service of a mesh ─────┘
+//! ```
+
+mod backends;
+mod client;
+mod cors;
+mod effective;
+mod filters;
+mod host;
+mod listener;
+mod matching;
+mod mesh;
+mod others;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod through;
+
+use crate::model::World;
+use crate::topology::NodeId;
+
+pub use backends::Backend;
+pub use client::{Request, Scheme};
+pub use cors::Cors;
+pub use effective::effective;
+pub use filters::{Change, Filtered, HeaderChange, Mirror, Redirect, Rewrite, header_after};
+pub use mesh::service_named;
+pub use others::PassedOver;
+pub use through::any_gateway;
+
+/// Where a request comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entrance {
+    Gateway(NodeId),
+    /// A client within a mesh calls a Service.
+    Service(NodeId),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Backend,
+    Redirect,
+    /// The gateway answers a CORS preflight itself.
+    Preflight,
+    /// No rule matches.
+    NotFound,
+    /// There is a rule, and nothing behind it that could serve.
+    InvalidBackend,
+    /// Nobody listens.
+    NoListener,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Backend => "Backend",
+            Outcome::Redirect => "Redirect",
+            Outcome::Preflight => "Preflight",
+            Outcome::NotFound => "NotFound",
+            Outcome::InvalidBackend => "InvalidBackend",
+            Outcome::NoListener => "NoListener",
+        }
+    }
+
+    /// Whether somebody serves the request.
+    pub fn is_served(self) -> bool {
+        matches!(self, Outcome::Backend | Outcome::Redirect | Outcome::Preflight)
+    }
+}
+
+/// The way of a request.
+#[derive(Debug)]
+pub struct Trace {
+    pub outcome: Outcome,
+    /// The answer's status, if all backends are well; none where no HTTP is spoken, or nobody answers.
+    pub status: Option<u16>,
+    /// Why the request is not served.
+    pub reason: Option<String>,
+    pub gateway: Option<NodeId>,
+    pub listener: Option<NodeId>,
+    /// The Service that a client within a mesh calls.
+    pub service: Option<NodeId>,
+    /// The hostname by which the request came to the route; empty for any.
+    pub hostname: String,
+    /// The rule that serves the request, after those that delegate to it.
+    pub rules: Vec<Passed>,
+    pub filtered: Filtered,
+    pub backends: Vec<Backend>,
+    /// What else was there, and why it does not serve the request: if that was asked for.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// A rule on the way, and the match of it that holds.
+#[derive(Clone, Debug)]
+pub struct Passed {
+    pub rule: NodeId,
+    pub matched: String,
+}
+
+impl Trace {
+    fn new(outcome: Outcome) -> Trace {
+        Trace {
+            outcome,
+            status: None,
+            reason: None,
+            gateway: None,
+            listener: None,
+            service: None,
+            hostname: String::new(),
+            rules: Vec::new(),
+            filtered: Filtered::default(),
+            backends: Vec::new(),
+            passed_over: Vec::new(),
+        }
+    }
+
+    fn refused(outcome: Outcome, status: Option<u16>, reason: impl Into<String>) -> Trace {
+        Trace { status, reason: Some(reason.into()), ..Trace::new(outcome) }
+    }
+
+    /// The rule that serves the request.
+    pub fn rule(&self) -> Option<NodeId> {
+        self.rules.last().map(|passed| passed.rule)
+    }
+
+    /// The status in the words of gRPC, if the request is not served.
+    pub fn grpc_status(&self) -> Option<&'static str> {
+        match self.outcome {
+            Outcome::NotFound | Outcome::NoListener => self.status.map(|_| "UNIMPLEMENTED"),
+            Outcome::InvalidBackend => Some("UNAVAILABLE"),
+            Outcome::Backend | Outcome::Redirect | Outcome::Preflight => None,
+        }
+    }
+}
+
+/// Follows a request. With `why`, everything that does not serve it says why.
+pub fn trace(world: World<'_>, request: &Request, entrance: Entrance, why: bool) -> Trace {
+    match entrance {
+        Entrance::Gateway(gateway) => through::gateway(world, request, gateway, why),
+        Entrance::Service(service) => mesh::call(world, request, service, why),
+    }
+}

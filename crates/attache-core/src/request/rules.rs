@@ -1,0 +1,176 @@
+//! Which rule of all routes on a listener serves a request. Rules that delegate give way to those of their children.
+
+use std::cmp::Ordering;
+
+use hashbrown::HashSet;
+
+use super::client::Request;
+use super::host::{self, HOST_RANK};
+use super::matching::{self, Fit, GRPC_RANK, HTTP_RANK, Mismatch};
+use super::others::Others;
+use crate::model::World;
+use crate::object::Object;
+use crate::topology::api::RouteKind;
+use crate::topology::delegation::inherits_matches;
+use crate::topology::{Level, NodeId, matches};
+use crate::value::Value;
+
+/// A route that a request may be for.
+#[derive(Clone, Copy, Debug)]
+pub struct Route<'o> {
+    pub node: NodeId,
+    /// The hostname of it that the request comes by; empty for any.
+    pub hostname: &'o str,
+}
+
+/// A rule of which a match holds for a request.
+#[derive(Clone, Debug)]
+pub struct Step<'o> {
+    pub rule: NodeId,
+    pub wanted: &'o Value,
+    pub fit: Fit<'o>,
+    /// The path prefix below which the match is meant.
+    pub base: Option<String>,
+    /// The rule that delegates to this one's route, among all [`Search::steps`].
+    above: Option<usize>,
+}
+
+/// A rule that can serve the request.
+#[derive(Debug)]
+struct Candidate<'o> {
+    step: Step<'o>,
+    route: &'o Object,
+    position: usize,
+    hostname: &'o str,
+}
+
+struct Search<'w, 'r> {
+    world: World<'w>,
+    request: &'r Request,
+    kind: RouteKind,
+    /// The rules that delegate.
+    steps: Vec<Step<'w>>,
+    candidates: Vec<Candidate<'w>>,
+}
+
+/// The rule that serves a request, after those that delegate to its route.
+pub fn choose<'w>(
+    world: World<'w>,
+    request: &Request,
+    kind: RouteKind,
+    routes: impl Iterator<Item = Route<'w>>,
+    others: &mut Others,
+) -> Option<Vec<Step<'w>>> {
+    let mut search = Search { world, request, kind, steps: Vec::new(), candidates: Vec::new() };
+    search.look(routes, others);
+    let winner = search.candidates.iter().enumerate().max_by(|(_, a), (_, b)| search.compare(a, b).0)?.0;
+    let winner = search.candidates.swap_remove(winner);
+    for loser in &search.candidates {
+        let name = world.topology.name(world.objects, winner.step.rule);
+        others.add(loser.step.rule, || format!("matches too, but {name} {}", search.compare(&winner, loser).1));
+    }
+    let mut way = vec![winner.step];
+    while let Some(above) = way.last().and_then(|step| step.above).and_then(|above| search.steps.get(above)) {
+        way.push(above.clone());
+    }
+    way.reverse();
+    Some(way)
+}
+
+/// The route that a rule is of, and what it says of the rule.
+pub fn rule(world: World<'_>, rule: NodeId) -> Option<(&Object, &Value)> {
+    let World { objects, topology, .. } = world;
+    Some((objects.get(topology.node(rule).owner.object()?), topology.section_value(objects, rule)?))
+}
+
+impl<'w> Search<'w, '_> {
+    /// Collects the rules that can serve the request. Nothing is looked at twice, so that routes which delegate to one
+    /// another in many ways cost no more than their rules.
+    fn look(&mut self, routes: impl Iterator<Item = Route<'w>>, others: &mut Others) {
+        let mut seen: HashSet<(NodeId, NodeId, *const Value)> = HashSet::new();
+        let mut open: Vec<(Route, Option<usize>)> = routes.map(|route| (route, None)).collect();
+        while let Some((route, above)) = open.pop() {
+            for (position, rule) in self.world.topology.sections(route.node).enumerate() {
+                let Some((object, value)) = self::rule(self.world, rule) else { continue };
+                if !matches!(self.kind, RouteKind::Http | RouteKind::Grpc) && position > 0 {
+                    others.add(rule, || "is not the first: only that one is used".to_owned());
+                    continue;
+                }
+                let below = self.world.topology.children(rule).iter().copied();
+                let below: Vec<NodeId> =
+                    below.filter(|it| self.world.topology.node(*it).level == Level::Route).collect();
+                let mut best: Option<Step> = None;
+                let mut mismatches: Vec<String> = Vec::new();
+                for wanted in matches::each(value) {
+                    let step = match self.fit(object, rule, wanted, above) {
+                        Ok(step) => step,
+                        Err(mismatch) => {
+                            if others.wanted {
+                                mismatches.push(mismatch.to_string());
+                            }
+                            continue;
+                        }
+                    };
+                    let new = below.iter().filter(|child| seen.insert((**child, rule, wanted)));
+                    let at = self.steps.len();
+                    open.extend(new.map(|child| (Route { node: *child, hostname: route.hostname }, Some(at))));
+                    if !below.is_empty() {
+                        self.steps.push(step.clone());
+                    }
+                    if best.as_ref().is_none_or(|best| best.fit.rank < step.fit.rank) {
+                        best = Some(step);
+                    }
+                }
+                match best {
+                    None => others.add(rule, || mismatches.join("; ")),
+                    Some(step) if below.is_empty() => {
+                        self.candidates.push(Candidate { step, route: object, position, hostname: route.hostname });
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+
+    fn fit(
+        &self,
+        route: &Object,
+        rule: NodeId,
+        wanted: &'w Value,
+        above: Option<usize>,
+    ) -> Result<Step<'w>, Mismatch<'w>> {
+        let parent = above.and_then(|above| self.steps.get(above));
+        let mut base = None;
+        match parent {
+            Some(parent) if inherits_matches(route) => base = parent.fit.prefix.as_deref().map(str::to_owned),
+            Some(parent) if !matches::lies_within(wanted, parent.wanted) => return Err(Mismatch::Outside),
+            _ => {}
+        }
+        let fit = match self.kind {
+            RouteKind::Http => matching::http(self.request, wanted, base.as_deref())?,
+            RouteKind::Grpc => matching::grpc(self.request, wanted)?,
+            RouteKind::Tls | RouteKind::Tcp | RouteKind::Udp => Fit { rank: [0; 5], prefix: None },
+        };
+        Ok(Step { rule, wanted, fit, base, above })
+    }
+
+    /// Which of two rules goes first, and why.
+    fn compare(&self, a: &Candidate, b: &Candidate) -> (Ordering, &'static str) {
+        let words = if self.kind == RouteKind::Grpc { GRPC_RANK } else { HTTP_RANK };
+        let ranks = |it: &Candidate| host::rank(it.hostname).into_iter().chain(it.step.fit.rank);
+        for ((a, b), words) in ranks(a).zip(ranks(b)).zip(HOST_RANK.into_iter().chain(words)) {
+            if a != b {
+                return (a.cmp(&b), words);
+            }
+        }
+        // The older, and the first, is the greater.
+        let words = if a.route.id == b.route.id {
+            "comes first in the route"
+        } else if a.route.created != b.route.created {
+            "is of an older route"
+        } else {
+            "comes first by name"
+        };
+        (b.route.by_age(a.route).then(b.position.cmp(&a.position)), words)
+    }
+}

@@ -1,0 +1,217 @@
+use attache_core::model::{Model, Scope};
+use attache_core::request::{self, Backend, Change, Filtered, HeaderChange, Mirror, Request, Trace, header_after};
+use serde::Serialize;
+
+use super::API_VERSION;
+use super::effective::{EffectivePolicy, effective_policy, says_something};
+use crate::input::Input;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestTrace {
+    api_version: &'static str,
+    kind: &'static str,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grpc_status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listener_set: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listener: Option<String>,
+    /// The Service that a client within a mesh calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service: Option<String>,
+    /// The rules that delegate to the route.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    via: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    backends: Vec<OfBackend>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    mirrors: Vec<OfMirror>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirect: Option<Redirect>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rewrite: Option<Rewrite>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    request_headers: Vec<Header>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    response_headers: Vec<Header>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    filters: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Vec<Other>>,
+    effective: Vec<EffectivePolicy>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OfBackend {
+    backend: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    port: Option<i64>,
+    weight: u64,
+    /// Why its share gets an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invalid: Option<Invalid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rewrite: Option<Rewrite>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    request_headers: Vec<Header>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    response_headers: Vec<Header>,
+}
+
+#[derive(Debug, Serialize)]
+struct Invalid {
+    reason: &'static str,
+    message: String,
+}
+
+#[derive(Debug, Serialize)]
+struct OfMirror {
+    backend: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    port: Option<i64>,
+    percent: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Redirect {
+    scheme: String,
+    host: String,
+    port: u16,
+    path: String,
+    status: u16,
+}
+
+#[derive(Debug, Serialize)]
+struct Rewrite {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Header {
+    change: &'static str,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    /// What the backend sees, of a header of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Other {
+    node: String,
+    reason: String,
+}
+
+pub fn request_trace(
+    input: &Input,
+    request: &Request,
+    trace: &Trace,
+    effective: &[(&Model, Vec<Scope>)],
+    why: bool,
+) -> RequestTrace {
+    let topology = input.engine.topology();
+    let section = |node| topology.node(node).section.as_ref().map(ToString::to_string);
+    let (rule, via) = match trace.rules.split_last() {
+        Some((last, above)) => (Some(last.rule), above),
+        None => (None, &[][..]),
+    };
+    let owner = trace.listener.map(|listener| topology.whole(listener)).filter(|owner| Some(*owner) != trace.gateway);
+    let filtered = &trace.filtered;
+    let items = effective.iter().flat_map(|(model, scopes)| {
+        let says = |scope: &&Scope| says_something(model.effective(input.engine.world(), scope.chain));
+        scopes.iter().filter(says).map(|scope| effective_policy(input, model, scope))
+    });
+    RequestTrace {
+        api_version: API_VERSION,
+        kind: "RequestTrace",
+        outcome: trace.outcome.name(),
+        status: trace.status,
+        grpc_status: trace.grpc_status().filter(|_| request.grpc),
+        reason: trace.reason.clone(),
+        gateway: trace.gateway.map(|gateway| input.name(gateway)),
+        listener_set: owner.map(|owner| input.name(owner)),
+        listener: trace.listener.and_then(section),
+        service: trace.service.map(|service| input.name(service)),
+        via: via.iter().map(|passed| input.name(passed.rule)).collect(),
+        route: rule.map(|rule| input.name(topology.whole(rule))),
+        rule: rule.and_then(section),
+        backends: trace.backends.iter().map(|backend| of_backend(request, backend)).collect(),
+        mirrors: filtered.mirrors.iter().map(of_mirror).collect(),
+        redirect: filtered.redirect.as_ref().map(|it| Redirect {
+            scheme: it.scheme.clone(),
+            host: it.host.clone(),
+            port: it.port,
+            path: it.path.clone(),
+            status: it.status,
+        }),
+        rewrite: of_rewrite(&filtered.rewrite),
+        request_headers: request_headers(request, filtered),
+        response_headers: response_headers(filtered),
+        filters: filtered.extensions.clone(),
+        why: why.then(|| {
+            let others = trace.passed_over.iter();
+            others.map(|it| Other { node: input.name(it.node), reason: it.reason.clone() }).collect()
+        }),
+        effective: items.collect(),
+    }
+}
+
+fn of_backend(request: &Request, backend: &Backend) -> OfBackend {
+    let filtered = &backend.filtered;
+    OfBackend {
+        backend: backend.name.clone(),
+        port: backend.port,
+        weight: backend.weight,
+        invalid: backend
+            .found
+            .as_ref()
+            .err()
+            .map(|refusal| Invalid { reason: refusal.reason, message: refusal.message.clone() }),
+        rewrite: of_rewrite(&filtered.rewrite),
+        request_headers: request_headers(request, filtered),
+        response_headers: response_headers(filtered),
+    }
+}
+
+fn of_mirror(mirror: &Mirror) -> OfMirror {
+    OfMirror { backend: mirror.backend.name.clone(), port: mirror.backend.port, percent: mirror.percent }
+}
+
+fn of_rewrite(rewrite: &request::Rewrite) -> Option<Rewrite> {
+    (!rewrite.is_empty()).then(|| Rewrite { host: rewrite.host.clone(), path: rewrite.path.clone() })
+}
+
+fn request_headers(request: &Request, filtered: &Filtered) -> Vec<Header> {
+    let changes = &filtered.request_headers;
+    let of = |it: &HeaderChange| Header { result: header_after(request, changes, &it.name), ..of_header(it) };
+    changes.iter().map(of).collect()
+}
+
+fn response_headers(filtered: &Filtered) -> Vec<Header> {
+    filtered.response_headers.iter().map(of_header).collect()
+}
+
+fn of_header(header: &HeaderChange) -> Header {
+    let change = match header.change {
+        Change::Set => "Set",
+        Change::Add => "Add",
+        Change::Remove => "Remove",
+    };
+    Header { change, name: header.name.clone(), value: header.value.clone(), result: None }
+}

@@ -1,0 +1,248 @@
+//! The way of a request, for a person.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use attache_core::chain::ChainId;
+use attache_core::model::{Model, Scope};
+use attache_core::request::{
+    Backend, Change, Filtered, HeaderChange, Outcome, PassedOver, Request, Trace, header_after,
+};
+use attache_core::topology::{Level, NodeId};
+use attache_core::value::Value;
+
+use super::effective::EffectiveView;
+use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, Painted, WARNING, paint};
+use super::table::{Cell, Table};
+use super::{Screen, cut};
+use crate::documents::effective::says_something;
+use crate::input::Input;
+use crate::scopes::Group;
+
+pub struct RequestView<'i> {
+    pub input: &'i Input,
+    pub request: &'i Request,
+    /// How many names, lost values and reasons are shown before the rest is only counted.
+    pub most: usize,
+}
+
+impl RequestView<'_> {
+    pub fn write(
+        &self,
+        trace: &Trace,
+        effective: &[(&Model, Vec<Scope>)],
+        why: bool,
+        screen: &mut Screen,
+    ) -> io::Result<()> {
+        self.heading(trace, screen)?;
+        let mut table = Table::plain(2);
+        if let Some(reason) = &trace.reason {
+            table.row([paint(DIM, "because").into(), paint(BAD, reason).into()]);
+        }
+        self.entrance(trace, &mut table);
+        self.rules(trace, &mut table);
+        self.filters(&trace.filtered, "", &mut table);
+        self.backends(trace, &mut table);
+        table.write(screen)?;
+        self.effective(trace, effective, screen)?;
+        if why {
+            self.passed_over(&trace.passed_over, screen)?;
+        } else if !trace.outcome.is_served() {
+            writeln!(screen, "\n{}", paint(DIM, "with --why everything else says why it does not serve the request"))?;
+        }
+        Ok(())
+    }
+
+    /// What was asked, and what comes of it.
+    fn heading(&self, trace: &Trace, screen: &mut Screen) -> io::Result<()> {
+        let Request { method, scheme, grpc, .. } = self.request;
+        let asked = match (scheme.is_http(), grpc) {
+            (true, false) => format!("{method} {}", self.request.url()),
+            (true, true) => format!("gRPC {}", self.request.url()),
+            (false, _) => self.request.url(),
+        };
+        let style = if trace.outcome.is_served() { GOOD } else { BAD };
+        let without = if trace.outcome.is_served() { "an answer" } else { "no answer" };
+        let status = trace.status.map_or_else(|| without.to_owned(), |status| status.to_string());
+        let grpc = trace.grpc_status().filter(|_| *grpc).map(|status| format!(" {status}")).unwrap_or_default();
+        let rest = match trace.outcome {
+            Outcome::Redirect => match &trace.filtered.redirect {
+                Some(redirect) => format!(" to {}", redirect.location(self.request.query.as_deref())),
+                None => String::new(),
+            },
+            Outcome::Preflight => " from the gateway itself, which answers the CORS preflight".to_owned(),
+            Outcome::NotFound | Outcome::InvalidBackend | Outcome::NoListener => String::new(),
+            Outcome::Backend => match serving(trace).as_slice() {
+                [only] => format!(" from {}", address(only)),
+                several => format!(" from one of {} backends", several.len()),
+            },
+        };
+        let mut heading = Table::plain(0);
+        heading.row([[paint(HEAD, asked), paint(style, format!("  → {status}{grpc}")), paint(style, rest)].into()]);
+        heading.write(screen)
+    }
+
+    fn entrance(&self, trace: &Trace, table: &mut Table) {
+        if let Some(gateway) = trace.gateway {
+            row(table, "gateway", self.node(gateway), "");
+        }
+        if let Some(listener) = trace.listener {
+            row(table, "listener", self.node(listener), &self.listens(listener));
+        }
+        if let Some(service) = trace.service {
+            let from = self.request.from.as_ref().map(|from| format!("called from namespace {from}"));
+            row(table, "service", self.node(service), &from.unwrap_or_default());
+        }
+    }
+
+    /// `HTTPS on port 443 for *.example.com`.
+    fn listens(&self, listener: NodeId) -> String {
+        let says = self.input.engine.topology().section_value(self.input.engine.objects(), listener);
+        let says = says.unwrap_or(&Value::Null);
+        let text = |field| says.get_str(field).unwrap_or_default();
+        let port = says.get("port").and_then(Value::as_int).unwrap_or_default();
+        let host = match (text("protocol"), text("hostname")) {
+            ("TCP" | "UDP", _) => String::new(),
+            (_, "") => " for any host".to_owned(),
+            (_, hostname) => format!(" for {hostname}"),
+        };
+        format!("{} on port {port}{host}", text("protocol"))
+    }
+
+    fn rules(&self, trace: &Trace, table: &mut Table) {
+        for (at, passed) in trace.rules.iter().enumerate() {
+            let hostname =
+                if at == 0 && !trace.hostname.is_empty() { format!("for {}", trace.hostname) } else { String::new() };
+            let route = if at + 1 < trace.rules.len() { "by way of" } else { "route" };
+            row(table, route, self.node(self.input.engine.topology().whole(passed.rule)), &hostname);
+            row(table, "rule", self.node(passed.rule), &passed.matched);
+        }
+    }
+
+    fn filters(&self, filtered: &Filtered, place: &str, table: &mut Table) {
+        for change in &filtered.request_headers {
+            let becomes = header_after(self.request, &filtered.request_headers, &change.name);
+            let becomes = becomes.filter(|value| Some(value) != change.value.as_ref());
+            let becomes = becomes.map(|value| format!("becomes {value}")).unwrap_or_default();
+            row(table, &format!("{place}header"), header(change).into(), &becomes);
+        }
+        for change in &filtered.response_headers {
+            row(table, &format!("{place}header"), header(change).into(), "of the answer");
+        }
+        if let Some(host) = &filtered.rewrite.host {
+            row(table, &format!("{place}rewrite"), format!("host {host}").into(), "");
+        }
+        if let Some(path) = &filtered.rewrite.path {
+            row(table, &format!("{place}rewrite"), format!("path {path}").into(), "");
+        }
+        for mirror in &filtered.mirrors {
+            let share = format!("{}% of requests, whose answers nobody sees", mirror.percent);
+            row(table, &format!("{place}mirror"), paint(OBJECT, address(&mirror.backend)).into(), &share);
+        }
+        if let Some(cors) = &filtered.cors {
+            match &cors.origin {
+                Some(origin) => row(table, "cors", format!("origin {origin}").into(), "is allowed"),
+                None => row(table, "cors", paint(WARNING, "the origin is not allowed").into(), ""),
+            }
+        }
+        for extension in &filtered.extensions {
+            row(table, &format!("{place}filter"), paint(OBJECT, extension).into(), "");
+        }
+    }
+
+    fn backends(&self, trace: &Trace, table: &mut Table) {
+        let all: u64 = trace.backends.iter().map(|backend| backend.weight).sum();
+        for backend in &trace.backends {
+            let share = if all == 0 { 0.0 } else { backend.weight as f64 * 100.0 / all as f64 };
+            let share = format!("{}%", (share * 10.0).round() / 10.0);
+            let name = paint(OBJECT, address(backend));
+            match &backend.found {
+                Ok(_) => row(table, "backend", name.into(), &share),
+                Err(refusal) => {
+                    let fault = format!("{share}, which fail: {}: {}", refusal.reason, refusal.message);
+                    table.row([paint(DIM, "backend").into(), name.into(), paint(BAD, fault).into()]);
+                }
+            }
+            self.filters(&backend.filtered, "  ", table);
+        }
+    }
+
+    fn effective(&self, trace: &Trace, effective: &[(&Model, Vec<Scope>)], screen: &mut Screen) -> io::Result<()> {
+        let view = EffectiveView { input: self.input, most: self.most };
+        let mut shown = false;
+        for (model, scopes) in effective {
+            let mut groups: BTreeMap<ChainId, Group> = BTreeMap::new();
+            for scope in scopes {
+                let new = Group { chain: scope.chain, scopes: 0, ends: Vec::new() };
+                let group = groups.entry(scope.chain).or_insert(new);
+                group.scopes += 1;
+                group.ends.extend(scope.nodes.last());
+            }
+            groups.retain(|chain, _| says_something(model.effective(self.input.engine.world(), *chain)));
+            for group in groups.values() {
+                writeln!(screen)?;
+                view.group(model, group, screen)?;
+                shown = true;
+            }
+        }
+        if !shown && trace.outcome.is_served() {
+            writeln!(screen, "\n{}", paint(DIM, "no policy is in force on this way"))?;
+        }
+        Ok(())
+    }
+
+    fn passed_over(&self, others: &[PassedOver], screen: &mut Screen) -> io::Result<()> {
+        if others.is_empty() {
+            return writeln!(screen, "\n{}", paint(DIM, "there is nothing else that could serve the request"));
+        }
+        writeln!(screen, "\n{}", paint(HEAD, "Passed by"))?;
+        // What came nearest is at the bottom of the topology.
+        let mut others: Vec<&PassedOver> = others.iter().collect();
+        others.sort_by_key(|other| match self.input.engine.topology().node(other.node).level {
+            Level::RouteRule => 0,
+            Level::Route => 1,
+            _ => 2,
+        });
+        let shown = cut(others.len(), self.most.saturating_mul(4));
+        let mut table = Table::plain(2);
+        for other in &others[..shown] {
+            table.row([self.node(other.node), other.reason.as_str().into()]);
+        }
+        table.write(screen)?;
+        if shown < others.len() {
+            writeln!(screen, "  {}", paint(DIM, format!("and {} more: -o wide", others.len() - shown)))?;
+        }
+        Ok(())
+    }
+
+    fn node(&self, node: NodeId) -> Cell {
+        paint(OBJECT, self.input.name(node)).into()
+    }
+}
+
+fn row(table: &mut Table, what: &str, it: Cell, detail: &str) {
+    table.row([paint(DIM, what).into(), it, paint(DIM, detail).into()]);
+}
+
+fn header(change: &HeaderChange) -> Painted {
+    let HeaderChange { change, name, value } = change;
+    let value = value.as_ref().map(|value| format!(": {value}")).unwrap_or_default();
+    let word = match change {
+        Change::Set => "set",
+        Change::Add => "add",
+        Change::Remove => "remove",
+    };
+    paint(super::style::PLAIN, format!("{word} {name}{value}"))
+}
+
+fn serving(trace: &Trace) -> Vec<&Backend> {
+    trace.backends.iter().filter(|backend| backend.serves()).collect()
+}
+
+/// `Service/namespace/name:port`.
+fn address(backend: &Backend) -> String {
+    match backend.port {
+        Some(port) => format!("{}:{port}", backend.name),
+        None => backend.name.clone(),
+    }
+}
