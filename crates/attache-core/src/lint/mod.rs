@@ -83,6 +83,12 @@ impl Finding {
         (self.rule.id, text(object.as_ref().map(ToString::to_string)), text(path.as_ref().map(ToString::to_string)))
     }
 
+    /// What to do in this very case.
+    fn help(mut self, help: impl Into<String>) -> Finding {
+        self.problem.help = Some(help.into());
+        self
+    }
+
     fn by_place(&self, other: &Finding) -> Ordering {
         let key = |it: &Finding| (it.problem.file.clone(), it.problem.place, it.problem.object.clone());
         key(self)
@@ -102,14 +108,6 @@ impl Rule {
     /// This rule is broken by `object` as a whole.
     fn about(&'static self, object: &Object, message: impl Into<String>) -> Finding {
         self.at(object, Path::default(), message)
-    }
-}
-
-impl Finding {
-    /// What to do in this very case.
-    fn help(mut self, help: impl Into<String>) -> Finding {
-        self.problem.help = Some(help.into());
-        self
     }
 }
 

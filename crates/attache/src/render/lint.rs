@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use attache_core::lint::{Finding, RULES, Rule};
 use attache_core::problem::{Problem, Severity};
 
-use super::Screen;
 use super::problem::severity_style;
 use super::style::{DIM, GOOD, HEAD, OBJECT, paint};
 use super::table::{Cell, Table, fold};
+use super::{Screen, counted};
 use crate::cli::program;
 use crate::input::Input;
 
@@ -49,15 +49,11 @@ impl LintView<'_> {
 
     fn summary(&self, findings: &[&Finding], screen: &mut Screen) -> io::Result<()> {
         let count = |severity| findings.iter().filter(|finding| finding.rule.severity == severity).count();
-        let counted = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
-        let counted = counted.map(|(severity, what)| (count(severity), severity, what));
-        let parts: Vec<String> = counted
+        let parts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")]
             .into_iter()
+            .map(|(severity, what)| (count(severity), severity, what))
             .filter(|(count, ..)| *count > 0)
-            .map(|(count, severity, what)| {
-                let s = if count == 1 { "" } else { "s" };
-                paint(severity_style(severity), format!("{count} {what}{s}")).to_string()
-            })
+            .map(|(count, severity, what)| paint(severity_style(severity), counted(count, what)).to_string())
             .collect();
         let suppressed = match self.suppressed {
             0 => String::new(),
@@ -65,7 +61,8 @@ impl LintView<'_> {
         };
         let (objects, policies) = (self.input.engine.objects().len(), self.input.engine.policies().len());
         if parts.is_empty() {
-            let clean = format!("nothing is wrong or pointless in {objects} objects, {policies} of them policies");
+            let (objects, policies) = (counted(objects, "object"), counted(policies, "policy"));
+            let clean = format!("nothing is wrong or pointless in {objects} ({policies})");
             return writeln!(screen, "{}{suppressed}", paint(GOOD, clean));
         }
         writeln!(screen, "{}{suppressed}", parts.join(", "))?;

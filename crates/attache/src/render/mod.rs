@@ -19,6 +19,7 @@ pub mod table;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
+use attache_core::names::plural;
 use attache_core::text::to_yaml;
 use attache_core::value::Value;
 use serde::Serialize;
@@ -36,6 +37,11 @@ pub fn set_colour(when: clap::ColorChoice) {
 /// How many of `count` lines are shown where `most` are wanted. A line that says `and 1 more` could as well be that one.
 pub fn cut(count: usize, most: usize) -> usize {
     if count.saturating_sub(1) <= most { count } else { most }
+}
+
+/// `1 scope`, `37 scopes`.
+pub fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
 }
 
 /// Standard output. Colours are dropped on the way if they are not wanted.

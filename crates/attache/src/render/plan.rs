@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use attache_core::change::{Change, Changes, LeafChange, ScopeName, StatusChange};
 use attache_core::lint::Finding;
-use attache_core::names::plural;
 use attache_core::topology::Level;
 use serde::Serialize;
 
@@ -13,7 +12,7 @@ use super::problem::severity_style;
 use super::spec::inline;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
 use super::table::Table;
-use super::{Screen, cut};
+use super::{Screen, counted, cut};
 use crate::cli::program;
 use crate::documents::plan::word;
 
@@ -44,16 +43,12 @@ impl Touched {
     }
 
     fn sentence(self) -> String {
-        let counted = [(self.routes, "route"), (self.backends, "backend"), (self.namespaces, "namespace")];
+        let parts = [(self.routes, "route"), (self.backends, "backend"), (self.namespaces, "namespace")];
         let parts: Vec<String> =
-            counted.iter().filter(|(count, _)| *count > 0).map(|(n, what)| counted_as(*n, what)).collect();
-        let scopes = counted_as(self.scopes, "scope");
+            parts.iter().filter(|(count, _)| *count > 0).map(|(n, what)| counted(*n, what)).collect();
+        let scopes = counted(self.scopes, "scope");
         if parts.is_empty() { scopes } else { format!("{scopes}: {}", parts.join(", ")) }
     }
-}
-
-fn counted_as(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
 }
 
 pub struct PlanView {
@@ -180,9 +175,9 @@ fn what(ends: &[String]) -> String {
     let kinds: BTreeSet<&str> = ends.iter().filter_map(|end| end.split('/').next()).collect();
     let sections = ends.iter().any(|end| end.contains('#'));
     match kinds.first() {
-        Some(kind) if kinds.len() == 1 && !sections => counted_as(ends.len(), kind),
-        Some(kind) if kinds.len() == 1 => counted_as(ends.len(), &format!("{kind} section")),
-        _ => counted_as(ends.len(), "place"),
+        Some(kind) if kinds.len() == 1 && !sections => counted(ends.len(), kind),
+        Some(kind) if kinds.len() == 1 => counted(ends.len(), &format!("{kind} section")),
+        _ => counted(ends.len(), "place"),
     }
 }
 
@@ -208,7 +203,7 @@ pub fn write_markdown(all: &Changes, screen: &mut Screen) -> io::Result<()> {
             screen,
             "\n<details open><summary>{} on {}</summary>\n",
             change.policy_kind,
-            counted_as(ends.len(), "place")
+            counted(ends.len(), "place")
         )?;
         writeln!(screen, "{}\n\n```diff", ends.iter().map(|end| format!("`{end}`")).collect::<Vec<_>>().join(", "))?;
         change.leaves.iter().try_for_each(|leaf| write_diff(leaf, screen))?;
