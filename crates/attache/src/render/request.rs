@@ -12,7 +12,7 @@ use attache_core::topology::{Level, NodeId};
 use attache_core::value::Value;
 
 use super::effective::EffectiveView;
-use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, Painted, WARNING, paint};
+use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, Painted, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut};
 use crate::documents::effective::says_something;
@@ -232,7 +232,7 @@ fn header(change: &HeaderChange) -> Painted {
         Change::Add => "add",
         Change::Remove => "remove",
     };
-    paint(super::style::PLAIN, format!("{word} {name}{value}"))
+    paint(PLAIN, format!("{word} {name}{value}"))
 }
 
 fn serving(trace: &Trace) -> Vec<&Backend> {
