@@ -98,6 +98,8 @@ pub enum Command {
     Test(commands::test::Test),
     Completions(commands::completions::Completions),
     Version(commands::version::Version),
+    #[command(hide = true)]
+    Man(commands::man::Man),
 }
 
 const STYLES: Styles = Styles::styled()
@@ -108,16 +110,19 @@ const STYLES: Styles = Styles::styled()
     .valid(AnsiColor::Green.on_default())
     .invalid(AnsiColor::Yellow.on_default());
 
+/// Whether this is the name of the program, or of the link through which it runs.
+pub fn is_called(name: &str) -> bool {
+    static NAME: OnceLock<String> = OnceLock::new();
+    let own = NAME.get_or_init(|| {
+        let first = std::env::args_os().next().unwrap_or_default();
+        Path::new(&first).file_stem().and_then(OsStr::to_str).unwrap_or_default().to_owned()
+    });
+    own == name
+}
+
 /// What the user types to run this program: `attache`, or `kubectl attache` as a plugin of kubectl.
 pub fn program() -> &'static str {
-    static PROGRAM: OnceLock<&str> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let first = std::env::args_os().next().unwrap_or_default();
-        match Path::new(&first).file_stem().and_then(OsStr::to_str) {
-            Some("kubectl-attache") => "kubectl attache",
-            _ => "attache",
-        }
-    })
+    if is_called("kubectl-attache") { "kubectl attache" } else { "attache" }
 }
 
 /// The definition of the command line, in the words of how it was called.

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod completion;
 mod description;
 mod documents;
 mod explanation;
@@ -27,6 +28,9 @@ use failure::Failure;
 use render::Screen;
 
 fn main() -> ExitCode {
+    if completion::answer() {
+        return ExitCode::SUCCESS;
+    }
     let cli = cli::parse();
     render::set_colour(cli.global.color);
     let mut screen = Screen::new();

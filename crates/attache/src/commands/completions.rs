@@ -1,14 +1,19 @@
 use std::io::Write;
 
-use clap::Args;
-use clap_complete::Shell;
+use attache_core::problem::Problem;
+use clap::{Args, ValueEnum};
+use clap_complete::env::{Bash, Fish, Zsh};
 
 use super::Verdict;
-use crate::cli;
+use crate::cli::program;
+use crate::completion::write_script;
 use crate::failure::Failure;
 use crate::render::Screen;
 
-/// Print a script that teaches your shell to complete attache's commands
+/// Print a script that teaches your shell to complete what you type
+///
+/// Commands, options, kinds, and the names of objects in the files that the line names with `-f`. kubectl completes for its plugins if a link
+/// `kubectl_complete-attache` to this program is on the path.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,12 +25,24 @@ pub struct Completions {
     shell: Shell,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
 impl Completions {
     pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
-        // Through a buffer: the generator panics when its writer fails.
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut cli::definition(), "attache", &mut script);
-        screen.write_all(&script)?;
-        Ok(Verdict::Fine)
+        if program() != "attache" {
+            let help = "link this program as `kubectl_complete-attache` too, beside `kubectl-attache`";
+            return Err(Problem::error("kubectl completes for its plugins").help(help).into());
+        }
+        match self.shell {
+            Shell::Bash => write_script(&Bash, screen)?,
+            Shell::Zsh => write_script(&Zsh, screen)?,
+            Shell::Fish => write_script(&Fish, screen)?,
+        }
+        Ok(screen.flush().map(|()| Verdict::Fine)?)
     }
 }

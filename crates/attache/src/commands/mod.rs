@@ -7,6 +7,7 @@ pub mod effective;
 pub mod explain;
 pub mod get;
 pub mod lint;
+pub mod man;
 pub mod plan;
 pub mod reach;
 pub mod request;
@@ -53,5 +54,6 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
         Command::Test(command) => command.run(&cli.global, screen),
         Command::Completions(command) => command.run(screen),
         Command::Version(command) => command.run(screen),
+        Command::Man(command) => command.run(),
     }
 }

@@ -1,18 +1,53 @@
 use std::io::Write;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use super::Verdict;
+use crate::documents::API_VERSION;
 use crate::failure::Failure;
 use crate::render::Screen;
 
-/// Print the version
+/// Print the version, and what it was built from
 #[derive(Debug, Args)]
-pub struct Version {}
+pub struct Version {
+    /// How to show it
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<VersionFormat>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum VersionFormat {
+    Yaml,
+    Json,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    api_version: &'static str,
+    kind: &'static str,
+    version: &'static str,
+    /// Absent if it was not built in the repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'static str>,
+    /// What it runs on.
+    target: &'static str,
+}
 
 impl Version {
     pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
-        writeln!(screen, "attache {}", env!("CARGO_PKG_VERSION"))?;
+        let (version, commit, target) =
+            (env!("CARGO_PKG_VERSION"), option_env!("ATTACHE_COMMIT"), env!("ATTACHE_TARGET"));
+        let document = Document { api_version: API_VERSION, kind: "Version", version, commit, target };
+        match self.output {
+            Some(VersionFormat::Json) => screen.json(&document)?,
+            Some(VersionFormat::Yaml) => screen.yaml(&document)?,
+            None => match commit {
+                Some(commit) => writeln!(screen, "attache {version} ({commit}, {target})")?,
+                None => writeln!(screen, "attache {version} ({target})")?,
+            },
+        }
         Ok(Verdict::Fine)
     }
 }

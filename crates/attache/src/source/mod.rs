@@ -51,6 +51,11 @@ pub fn load_each(inputs: &[PathBuf]) -> (Vec<(File, Reading)>, Vec<Problem>) {
     (files.into_par_iter().map(read).collect(), problems)
 }
 
+/// How much there is to read, in bytes, as far as it is known.
+pub fn size(inputs: &[PathBuf]) -> u64 {
+    files::find(inputs).0.iter().map(|file| file.size).sum()
+}
+
 /// The text is dropped as soon as the objects are made: what stays in memory is a fraction of it.
 fn read(file: &File, progress: &Progress) -> Reading {
     let problem = |problem| Reading { objects: Vec::new(), problems: vec![problem] };

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod completion;
 mod describe;
 mod documentation;
 mod effective;
@@ -17,13 +18,22 @@ mod status;
 mod test;
 mod topology;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Runs a line such as `NO_COLOR=1 attache topology -f examples/bakery` at the root of the repository, and shows what it
 /// printed. Escape characters are shown as `␛`.
 fn run(line: &str) -> String {
     run_with(line, "")
+}
+
+/// The program by another name.
+#[cfg(unix)]
+fn linked(name: &str) -> PathBuf {
+    let link = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_attache"), &link).expect("a link");
+    link
 }
 
 /// The same with a text on standard input.
