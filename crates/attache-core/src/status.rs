@@ -111,9 +111,14 @@ impl Engine {
 
     /// Every node to whose scopes policies at it or above it contribute, in the order of the topology.
     pub fn target_statuses(&self) -> Vec<TargetStatus> {
+        self.target_statuses_within(|_| true)
+    }
+
+    /// The same, looking only at some nodes. It is right for those whose scopes all end among them.
+    pub fn target_statuses_within(&self, within: impl Fn(NodeId) -> bool) -> Vec<TargetStatus> {
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
         for model in self.models() {
-            for (node, policies) in self.affected(model) {
+            for (node, policies) in self.affected(model, &within) {
                 affected.entry(node).or_default().extend(policies);
             }
         }
@@ -131,12 +136,12 @@ impl Engine {
     }
 
     /// From the effective targets up, what contributes below each node, as far as it stands at the node or above.
-    fn affected(&self, model: &Model) -> HashMap<NodeId, Vec<PolicyId>> {
+    fn affected(&self, model: &Model, within: impl Fn(NodeId) -> bool) -> HashMap<NodeId, Vec<PolicyId>> {
         let world = self.world();
         let mut below: HashMap<(NodeId, ChainId), Vec<PolicyId>> = HashMap::new();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
         let mut free = Free::default();
-        for &node in self.topology().order().iter().rev() {
+        for &node in self.topology().order().iter().rev().filter(|node| within(**node)) {
             for &(chain, _) in model.chains_at(node) {
                 let mut policies = below.remove(&(node, chain)).unwrap_or_default();
                 if model.is_effective_target(world, node) {

@@ -70,17 +70,19 @@ impl<'i> Description<'i> {
         let inherited = met.keys().filter(|at| !attached.contains(at));
         let of = |at: &(PolicyId, NodeId)| Met { policy: at.0, on: at.1, here: here(at) };
         let children = children(input, &nodes);
+        let below = below(input, &children);
+        let conditions = conditions(input, &nodes, &below);
         Description {
             object: input.engine.objects().find(&target.id).map(|id| input.engine.objects().get(id)),
             parents: nodes.iter().flat_map(|node| topology.parents(*node)).copied().collect(),
             namespace: nodes.first().and_then(|node| topology.namespace(*node)),
-            below: below(input, &children),
             children,
+            below,
             live: nodes.iter().any(|node| topology.live(*node)),
             attached: attached.iter().map(of).collect(),
             inherited: inherited.map(of).collect(),
             answers,
-            conditions: conditions(input, &nodes),
+            conditions,
             problems: problems(input, &target),
             target,
         }
@@ -132,8 +134,9 @@ fn below(input: &Input, children: &[NodeId]) -> Vec<NodeId> {
     found.into_iter().collect()
 }
 
-fn conditions(input: &Input, nodes: &[NodeId]) -> Vec<Condition> {
-    let statuses = input.engine.target_statuses();
+fn conditions(input: &Input, nodes: &[NodeId], below: &[NodeId]) -> Vec<Condition> {
+    let within = |node: NodeId| nodes.contains(&node) || below.binary_search(&node).is_ok();
+    let statuses = input.engine.target_statuses_within(within);
     let own = statuses.iter().filter(|status| nodes.contains(&status.target));
     own.flat_map(|status| input.engine.target_conditions(status)).collect()
 }

@@ -157,6 +157,11 @@ impl EffectiveView<'_> {
             let inside = answer.origins.iter().filter(|origin| is_leaf && origin.path.starts_with(&line.path));
             let inside: BTreeSet<PolicyId> = inside.map(|origin| origin.policy).collect();
             match origin {
+                // Beside the name of the rule stands where it comes from.
+                Some(origin) if origin.path != line.path && !origin.path.is_empty() => {
+                    let policy = paint(POLICY, self.input.policy(origin.policy));
+                    table.row([line.text.into(), policy.into(), "".into()]);
+                }
                 Some(origin) => table.row([
                     line.text.into(),
                     paint(POLICY, self.input.policy(origin.policy)).into(),
