@@ -14,7 +14,7 @@ const NARROWEST: usize = 24;
 #[derive(Debug)]
 pub struct Table {
     indent: usize,
-    /// Whether a last cell that has too little room goes to the next line. A list has one line for each thing.
+    /// Whether cells that have too little room go to the next line. A list has one line for each thing.
     below: bool,
     rows: Vec<Vec<Cell>>,
 }
@@ -43,12 +43,28 @@ impl Table {
         let cells = |column: usize| {
             self.rows.iter().filter(move |row| row.len() == columns).filter_map(move |row| row.get(column))
         };
-        let widths: Vec<usize> = (0..columns).map(|column| cells(column).map(Cell::width).max().unwrap_or(0)).collect();
+        let width = |column: usize, most: usize| {
+            let widths = cells(column).map(Cell::width);
+            widths.filter(|width| column > 0 || *width <= most).max().unwrap_or(0)
+        };
+        let widths = |most: usize| (0..columns).map(|column| width(column, most)).collect::<Vec<usize>>();
+        // Neither does a first cell because of which the others would not fit: they go below it.
+        let fits =
+            |room: usize| self.indent + widths(usize::MAX).iter().map(|width| width + GAP).sum::<usize>() <= room + GAP;
+        let room = screen.width().filter(|room| self.below && columns > 1 && !fits(*room));
+        let most = room.map_or(usize::MAX, |room| room * 2 / 5);
+        let widths = widths(most);
         for row in &self.rows {
             let filled = row.iter().rposition(|cell| cell.width() > 0).map_or(0, |last| last + 1);
             let Some((last, others)) = row[..filled].split_last() else { continue };
             let (mut before, mut at, mut gap) = (self.indent, self.indent, self.indent);
-            for (cell, width) in others.iter().zip(&widths) {
+            for (column, (cell, width)) in others.iter().zip(&widths).enumerate() {
+                if column == 0 && cell.width() > most {
+                    cell.write_folded(at, at, gap, screen)?;
+                    (before, at) = (at, at + width + GAP);
+                    gap = at;
+                    continue;
+                }
                 write!(screen, "{:gap$}{cell}", "")?;
                 gap = (width + GAP).saturating_sub(cell.width()).max(1);
                 (before, at) = (at, at + cell.width() + gap);
@@ -70,13 +86,7 @@ impl Cell {
         let room = |at: usize| screen.width().map(|width| width.saturating_sub(at));
         let below = at > before && room(at).is_some_and(|room| room < NARROWEST.min(self.width()));
         let (indent, gap) = if below { (before, before) } else { (at, gap) };
-        let lines = match self.0.as_slice() {
-            [span] => {
-                let room = room(indent).filter(|room| *room >= NARROWEST);
-                fold(&span.text, room).into_iter().map(|line| paint(span.style, line).into()).collect()
-            }
-            _ => vec![self.clone()],
-        };
+        let lines = self.folded(room(indent).filter(|room| *room >= NARROWEST));
         if below {
             writeln!(screen)?;
         }
@@ -85,6 +95,20 @@ impl Cell {
             writeln!(screen, "{:gap$}{line}", "")?;
         }
         Ok(())
+    }
+
+    /// Lines no wider than `room`: the last text is folded, and what comes before it stands on the first of them.
+    fn folded(&self, room: Option<usize>) -> Vec<Cell> {
+        let Some((last, first)) = self.0.split_last() else { return Vec::new() };
+        let start = self.width() - last.text.width();
+        let mut first = Some(first.to_vec());
+        let lines = fold(&last.text, room.map(|room| room.saturating_sub(start)));
+        let line = |text: String| {
+            let mut spans = first.take().unwrap_or_else(|| vec![paint(PLAIN, " ".repeat(start))]);
+            spans.push(paint(last.style, text));
+            Cell(spans)
+        };
+        lines.into_iter().map(line).collect()
     }
 }
 
