@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
+
+use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::fold::Effective;
 use crate::kinds::KindId;
@@ -31,10 +34,10 @@ impl Engine {
     /// Everything a requirement is about, in order.
     pub fn audit(&self, requirement: &Requirement) -> Vec<Audited> {
         let mut found: BTreeMap<NodeId, Audited> = BTreeMap::new();
-        let mut count = |node: NodeId, lacks: bool| {
+        let mut count = |node: NodeId, scopes: u64, lacks: bool| {
             let audited = found.entry(node).or_insert(Audited { node, scopes: 0, lacking: 0 });
-            audited.scopes += 1;
-            audited.lacking += u64::from(lacks);
+            audited.scopes = audited.scopes.saturating_add(scopes);
+            audited.lacking = audited.lacking.saturating_add(if lacks { scopes } else { 0 });
         };
         let world = self.world();
         let Some(model) = self.model(requirement.kind) else {
@@ -45,19 +48,22 @@ impl Engine {
                 None => targets.iter().any(|target| target.level() == level),
             };
             let nodes = self.topology().nodes().filter(|(node, it)| meant(it.level) && self.topology().live(*node));
-            nodes.for_each(|(node, _)| count(node, true));
+            nodes.for_each(|(node, _)| count(node, 1, true));
             return found.into_values().collect();
         };
+        let mut known: HashMap<ChainId, bool> = HashMap::new();
+        let mut lacks = |chain: ChainId| {
+            *known.entry(chain).or_insert_with(|| !has(model.effective(world, chain), requirement.rule.as_deref()))
+        };
         for target in model.effective_targets(world) {
+            let Some(level) = requirement.on else {
+                model.chains_at(target).iter().for_each(|(chain, scopes)| count(target, *scopes, lacks(*chain)));
+                continue;
+            };
             model.scopes(world, target, &mut |scope| {
-                let lacks = !has(model.effective(world, scope.chain), requirement.rule.as_deref());
-                match requirement.on {
-                    None => count(target, lacks),
-                    Some(level) => {
-                        let at_level = |node: &&NodeId| self.topology().node(**node).level == level;
-                        scope.nodes.iter().filter(at_level).for_each(|node| count(*node, lacks));
-                    }
-                }
+                let at_level = |node: &&NodeId| self.topology().node(**node).level == level;
+                let lacks = lacks(scope.chain);
+                scope.nodes.iter().filter(at_level).for_each(|node| count(*node, 1, lacks));
             });
         }
         found.into_values().collect()

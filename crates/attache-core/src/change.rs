@@ -9,8 +9,9 @@ use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::fold::{Effective, Origin};
 use crate::lint::{Finding, lint};
-use crate::model::Model;
+use crate::model::{Model, Twins};
 use crate::status::PolicyStatus;
+use crate::topology::NodeId;
 use crate::value::{Path, Segment, Value};
 
 /// All that is different.
@@ -95,14 +96,17 @@ fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> {
             kinds.entry(model.kind.full_name()).or_default()[side] = Some(model);
         }
     }
-    kinds.into_iter().flat_map(|(kind, models)| changes_of_kind(&kind, [before, after], models)).collect()
+    let twins = Twins::new(before.world(), after.world());
+    kinds.into_iter().flat_map(|(kind, models)| changes_of_kind(&kind, [before, after], models, &twins)).collect()
 }
 
-fn changes_of_kind(kind: &str, engines: [&Engine; 2], models: [Option<&Model>; 2]) -> Vec<Change> {
+fn changes_of_kind(kind: &str, engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) -> Vec<Change> {
     let mut scopes: BTreeMap<ScopeName, [Option<ChainId>; 2]> = BTreeMap::new();
+    let touched = touched(engines, models, twins);
     for side in 0..2 {
         if let Some(model) = models[side] {
-            each_scope(engines[side], model, |name, chain| scopes.entry(name).or_default()[side] = Some(chain));
+            let mut found = |name, chain| scopes.entry(name).or_default()[side] = Some(chain);
+            each_scope(engines[side], model, &touched[side], &mut found);
         }
     }
     let mut groups: Vec<Change> = Vec::new();
@@ -129,10 +133,29 @@ fn changes_of_kind(kind: &str, engines: [&Engine; 2], models: [Option<&Model>; 2
     groups
 }
 
-fn each_scope(engine: &Engine, model: &Model, mut found: impl FnMut(ScopeName, ChainId)) {
+/// The nodes at which a scope may have changed, on each side: naming all scopes takes longer than all else.
+fn touched(engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) -> [Vec<bool>; 2] {
+    let mut touched = engines.map(|engine| vec![true; engine.topology().nodes().len()]);
+    let kinds = engines.map(|engine| engine.kinds().iter().map(|(_, kind)| kind));
+    let [kinds, others] = kinds;
+    if let [Some(before), Some(after)] = models
+        && kinds.eq(others)
+    {
+        let untouched = before.untouched(engines[0].world(), after, engines[1].world(), twins);
+        for (node, _) in untouched.into_iter().enumerate().filter(|(_, untouched)| *untouched) {
+            touched[0][node] = false;
+            if let Some(twin) = twins.node(NodeId(node as u32)) {
+                touched[1][twin.0 as usize] = false;
+            }
+        }
+    }
+    touched
+}
+
+fn each_scope(engine: &Engine, model: &Model, wanted: &[bool], found: &mut impl FnMut(ScopeName, ChainId)) {
     let world = engine.world();
     let name = |node| engine.topology().name(engine.objects(), node);
-    for target in model.effective_targets(world) {
+    for target in model.effective_targets(world).filter(|target| wanted[target.0 as usize]) {
         model.scopes(world, target, &mut |scope| {
             let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
             found(ScopeName { nodes, from: scope.from.map(name) }, scope.chain);

@@ -141,10 +141,12 @@ impl Engine {
         let mut below: HashMap<(NodeId, ChainId), Vec<PolicyId>> = HashMap::new();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
         let mut free = Free::default();
+        let mut in_chains: HashMap<ChainId, Vec<PolicyId>> = HashMap::new();
         for &node in self.topology().order().iter().rev().filter(|node| within(**node)) {
-            for &(chain, _) in model.chains_at(node) {
+            let is_target = model.is_effective_target(world, node);
+            for &(chain, _) in model.chains_at(node).iter().filter(|(chain, _)| *chain != ChainId::EMPTY) {
                 let mut policies = below.remove(&(node, chain)).unwrap_or_default();
-                if model.is_effective_target(world, node) {
+                if is_target {
                     let outcomes = &model.effective(world, chain).outcomes;
                     policies.extend(outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy));
                 }
@@ -158,7 +160,10 @@ impl Engine {
                     affected.entry(above).or_default().extend(policies.iter().filter(|it| known.contains(it)));
                 }
                 for (parent, before) in model.before(world, node, chain) {
-                    let known = self.in_chain(model, before);
+                    if before == ChainId::EMPTY {
+                        continue;
+                    }
+                    let known = in_chains.entry(before).or_insert_with(|| in_chain(model, before));
                     let passed = below.entry((parent, before)).or_default();
                     passed.extend(policies.iter().filter(|policy| known.contains(policy)));
                 }
@@ -166,11 +171,12 @@ impl Engine {
         }
         affected
     }
+}
 
-    fn in_chain(&self, model: &Model, chain: ChainId) -> Vec<PolicyId> {
-        let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
-        stacks.flat_map(|stack| stack.accepted.iter().map(|attachment| attachment.policy)).collect()
-    }
+/// The policies that a chain meets.
+fn in_chain(model: &Model, chain: ChainId) -> Vec<PolicyId> {
+    let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
+    stacks.flat_map(|stack| stack.accepted.iter().map(|attachment| attachment.policy)).collect()
 }
 
 fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, disabled: bool, refused: &[&Refusal]) -> PolicyStatus {

@@ -1,5 +1,7 @@
 //! What a command looks at: the objects it was given, and what the engine makes of them.
 
+use std::mem::ManuallyDrop;
+
 use attache_core::engine::Engine;
 use attache_core::kinds::{KindId, PolicyKind, Settings, built_in};
 use attache_core::model::Model;
@@ -18,7 +20,8 @@ use crate::{render, source};
 
 #[derive(Debug)]
 pub struct Input {
-    pub engine: Engine,
+    /// Never dropped: the program ends with its answer, and to give all memory back piece by piece takes time.
+    pub engine: ManuallyDrop<Engine>,
     /// Fine if all of the input could be used. If not, the answer is for the rest of it.
     pub verdict: Verdict,
     /// What was wrong with it before the engine saw it.
@@ -79,7 +82,7 @@ impl Input {
         let engine = Engine::new(Objects::new(reading.objects), kinds, settings);
         let broken = reading.problems.iter().chain(engine.problems()).any(Problem::is_error);
         let verdict = if broken { Verdict::No } else { Verdict::Fine };
-        Input { engine, verdict, problems: reading.problems }
+        Input { engine: ManuallyDrop::new(engine), verdict, problems: reading.problems }
     }
 
     fn show_problems(&self, global: &Global) {
@@ -91,7 +94,7 @@ impl Input {
     pub fn empty() -> Input {
         let (built_in, _) = built_in();
         let engine = Engine::new(Objects::default(), &built_in, Settings::default());
-        Input { engine, verdict: Verdict::Fine, problems: Vec::new() }
+        Input { engine: ManuallyDrop::new(engine), verdict: Verdict::Fine, problems: Vec::new() }
     }
 
     /// The object that `words` name, and the words that follow.

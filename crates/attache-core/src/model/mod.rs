@@ -3,6 +3,7 @@
 mod layers;
 mod scopes;
 mod spread;
+mod untouched;
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +21,7 @@ use crate::value::Value;
 pub(crate) use scopes::Free;
 pub use scopes::Scope;
 pub(crate) use spread::stack_node;
+pub(crate) use untouched::Twins;
 
 /// What everything about one kind is worked out from.
 #[derive(Clone, Copy, Debug)]

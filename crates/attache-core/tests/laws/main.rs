@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod answer;
+mod changes;
 mod counts;
 mod folds;
 mod order;

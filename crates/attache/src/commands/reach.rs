@@ -71,7 +71,10 @@ impl Reach {
         let statuses = view.input.engine.policy_statuses();
         let Some(status) = statuses.get(policy.0 as usize) else { return Ok(()) };
         let mut head = Table::plain(0);
-        let scopes = format!("in force in {} scopes", in_force(status));
+        let scopes = match self.rule {
+            None => format!("in force in {} scopes", in_force(status)),
+            Some(_) => rule_in_force(reach),
+        };
         head.row([paint(POLICY, &view.policy).into(), status_word(status), scopes.as_str().into()]);
         if !status.message.is_empty() {
             head.row([status.message.as_str().into()]);
@@ -84,4 +87,11 @@ impl Reach {
         }
         Ok(())
     }
+}
+
+/// In how many scopes the rule that was asked for is in force.
+fn rule_in_force(reach: &Reached) -> String {
+    let felt: u64 = reach.parts.iter().filter(|part| !part.in_force.is_empty()).map(|part| part.scopes).sum();
+    let total: u64 = reach.parts.iter().map(|part| part.scopes).sum();
+    format!("this rule is in force in {felt} of {total} scopes")
 }

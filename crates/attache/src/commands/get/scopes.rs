@@ -1,15 +1,16 @@
 use std::io::{self, Write};
 
 use attache_core::model::{Model, Scope};
+use attache_core::topology::NodeId;
 use serde::Serialize;
 
 use crate::cli::program;
 use crate::commands::Format;
 use crate::documents::{List, Stream};
 use crate::input::Input;
-use crate::render::Screen;
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
+use crate::render::{Screen, cut};
 use crate::scopes::{Focus, short_path};
 
 #[derive(Serialize)]
@@ -24,6 +25,9 @@ struct Item {
     /// Those that contribute to what is in force.
     policies: Vec<String>,
 }
+
+/// How many scopes are shown before the rest is only counted.
+const MOST: usize = 50;
 
 pub fn get(
     input: &Input,
@@ -51,12 +55,47 @@ pub fn get(
             });
             result
         }
-        None | Some(Format::Wide) => {
+        None => {
+            let total = models.iter().map(|model| count(input, model, namespace)).sum();
+            let shown = cut(total, MOST);
+            let items = first(input, models, namespace, shown);
+            write_table(&items, models.is_empty(), false, screen)?;
+            if shown < total {
+                let more = format!("and {} more: {} get scopes -o wide", total - shown, program());
+                writeln!(screen, "{}", paint(DIM, more))?;
+            }
+            Ok(())
+        }
+        Some(Format::Wide) => {
             let mut items = Vec::new();
             each(&mut |item| items.push(item));
-            write_table(&items, models.is_empty(), format.is_some(), screen)
+            write_table(&items, models.is_empty(), true, screen)
         }
     }
+}
+
+fn targets<'i>(input: &'i Input, model: &'i Model, namespace: Option<&'i str>) -> impl Iterator<Item = NodeId> + 'i {
+    model.effective_targets(input.engine.world()).filter(move |node| input.is_in(*node, namespace))
+}
+
+/// How many scopes of a kind there are, without a look at any.
+fn count(input: &Input, model: &Model, namespace: Option<&str>) -> usize {
+    let chains = targets(input, model, namespace).flat_map(|node| model.chains_at(node));
+    chains.fold(0, |sum: usize, (_, scopes)| sum.saturating_add(usize::try_from(*scopes).unwrap_or(usize::MAX)))
+}
+
+fn first(input: &Input, models: &[&Model], namespace: Option<&str>, most: usize) -> Vec<Item> {
+    let mut items = Vec::new();
+    for model in models {
+        for node in targets(input, model, namespace) {
+            if items.len() >= most {
+                break;
+            }
+            model.scopes(input.engine.world(), node, &mut |scope| items.push(item(input, model, &scope)));
+        }
+    }
+    items.truncate(most);
+    items
 }
 
 fn write_table(items: &[Item], no_policies: bool, wide: bool, screen: &mut Screen) -> io::Result<()> {

@@ -1,0 +1,124 @@
+//! What is the same in two states of the world, without a look at any scope.
+
+use hashbrown::{HashMap, HashSet};
+
+use super::{Model, World, stack_node};
+use crate::attachment::Attachment;
+use crate::object::{Object, ObjectId};
+use crate::order::Stack;
+use crate::policy::PolicyId;
+use crate::topology::{Level, Node, NodeId, Owner};
+
+/// Each node and each policy of one state as it is in the other, if it is there and its object says the same.
+#[derive(Debug)]
+pub(crate) struct Twins {
+    nodes: Vec<Option<NodeId>>,
+    policies: Vec<Option<PolicyId>>,
+}
+
+impl Twins {
+    pub fn new(here: World<'_>, there: World<'_>) -> Twins {
+        let object = |(_, object): (ObjectId, &Object)| {
+            let twin = there.objects.find(&object.id)?;
+            let other = there.objects.get(twin);
+            (object.body == other.body && object.created == other.created).then_some(twin)
+        };
+        let objects: Vec<Option<ObjectId>> = here.objects.iter().map(object).collect();
+        let node = |(id, node): (NodeId, &Node)| {
+            let whole = match node.owner {
+                Owner::Object(object) => NodeId(objects[object.0 as usize]?.0),
+                Owner::Named(_) => {
+                    let whole = there.topology.find(there.objects, here.topology.id(here.objects, id))?;
+                    matches!(there.topology.node(whole).owner, Owner::Named(_)).then_some(whole)?
+                }
+            };
+            let twin = match (&node.section, node.level) {
+                // By position: two of them may have one name.
+                (Some(_), _) => {
+                    let first = here.topology.sections(here.topology.whole(id)).next()?;
+                    there.topology.sections(whole).nth((id.0 - first.0) as usize)?
+                }
+                (None, Level::Frontend) => there.topology.frontend(whole)?,
+                (None, _) => whole,
+            };
+            (here.topology.live(id) == there.topology.live(twin)).then_some(twin)
+        };
+        let by_object: HashMap<ObjectId, PolicyId> =
+            there.policies.iter().enumerate().map(|(i, policy)| (policy.object, PolicyId(i as u32))).collect();
+        let policies = here.policies.iter();
+        let policies = policies.map(|policy| by_object.get(&objects[policy.object.0 as usize]?).copied());
+        Twins { nodes: here.topology.nodes().map(node).collect(), policies: policies.collect() }
+    }
+
+    pub fn node(&self, node: NodeId) -> Option<NodeId> {
+        self.nodes[node.0 as usize]
+    }
+
+    fn are(&self, here: Option<NodeId>, there: Option<NodeId>) -> bool {
+        match here {
+            Some(here) => there.is_some() && self.node(here) == there,
+            None => there.is_none(),
+        }
+    }
+
+    fn are_attachments(&self, here: &Attachment, there: &Attachment) -> bool {
+        self.policies[here.policy.0 as usize] == Some(there.policy)
+            && self.node(here.node) == Some(there.node)
+            && self.are(here.from, there.from)
+            && here.via == there.via
+            && here.patch == there.patch
+    }
+
+    fn are_stacks(&self, here: Option<&Stack>, there: Option<&Stack>) -> bool {
+        let (Some(here), Some(there)) = (here, there) else { return here.is_none() && there.is_none() };
+        here.accepted.len() == there.accepted.len()
+            && here.yields.len() == there.yields.len()
+            && here.accepted.iter().zip(&there.accepted).all(|(here, there)| self.are_attachments(here, there))
+            && here
+                .yields
+                .iter()
+                .zip(&there.yields)
+                .all(|((here, fields), (there, others))| fields == others && self.are_attachments(here, there))
+    }
+}
+
+impl Model {
+    /// For each node whether everything is as it is in another state of the same kind: the node and all above it, the ways
+    /// to it, and the policies on them. Then its scopes are the same, too, and what is in force in them.
+    pub(crate) fn untouched(&self, here: World<'_>, other: &Model, there: World<'_>, twins: &Twins) -> Vec<bool> {
+        let mut untouched = vec![false; here.topology.nodes().len()];
+        if self.kind != other.kind || !twins.are(self.root, other.root) {
+            return untouched;
+        }
+        let has_twin = |node: &NodeId| {
+            let twin = twins.node(*node);
+            twin.is_some_and(|twin| twins.are_stacks(self.stacks.get(node), other.stacks.get(&twin)))
+        };
+        let mut changed: HashSet<NodeId> = self.stacks.keys().copied().filter(|node| !has_twin(node)).collect();
+        // Where there are policies in the other state only.
+        let known: HashSet<NodeId> = self.stacks.keys().filter_map(|node| twins.node(*node)).collect();
+        if other.stacks.keys().any(|node| !known.contains(node)) {
+            let is_new = |twin: NodeId| other.stacks.contains_key(&twin) && !known.contains(&twin);
+            let nodes = here.topology.nodes().map(|(node, _)| node);
+            changed.extend(nodes.filter(|node| twins.node(*node).is_some_and(is_new)));
+        }
+        for &node in here.topology.order() {
+            let Some(twin) = twins.node(node) else { continue };
+            let (ways, others) = (self.hierarchy.arrivals(node), other.hierarchy.arrivals(twin));
+            let mut ways_and_others = ways.iter().zip(others);
+            let same_ways = ways.len() == others.len()
+                && ways_and_others.all(|(way, other)| {
+                    twins.are(way.parent, other.parent)
+                        && twins.are(way.from, other.from)
+                        && way.parent.is_none_or(|parent| untouched[parent.0 as usize])
+                });
+            let above = self.above(here, node).map(|above| twins.node(above));
+            untouched[node.0 as usize] = same_ways
+                && self.hierarchy.has(node) == other.hierarchy.has(twin)
+                && !changed.contains(&stack_node(here, node))
+                && above.eq(other.above(there, twin).map(Some))
+                && self.above(here, node).all(|above| !changed.contains(&above));
+        }
+        untouched
+    }
+}
