@@ -1,6 +1,6 @@
 //! What is different between two states of the same world.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -32,7 +32,7 @@ impl Changes {
         let (was, is) = (open_findings(before), open_findings(after));
         Changes {
             effective: effective_changes(before, after),
-            statuses: status_changes(before, after),
+            statuses: status_changes(before, after).into_iter().filter(StatusChange::is_of_note).collect(),
             new_findings: without(&is, &was),
             fixed_findings: without(&was, &is),
         }
@@ -89,7 +89,23 @@ pub struct StatusChange {
     pub after: Option<PolicyStatus>,
 }
 
-fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> {
+impl StatusChange {
+    /// Whether it is another in a word, and not only in how many scopes.
+    pub fn is_of_note(&self) -> bool {
+        let word = |status: &Option<PolicyStatus>| status.as_ref().map(|it| (it.refused, it.enforcement));
+        word(&self.before) != word(&self.after)
+    }
+}
+
+/// A target that other policies affect than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetChange {
+    pub target: String,
+    pub before: Vec<String>,
+    pub after: Vec<String>,
+}
+
+pub(crate) fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> {
     let mut kinds: BTreeMap<String, [Option<&Model>; 2]> = BTreeMap::new();
     for (side, engine) in [before, after].into_iter().enumerate() {
         for model in engine.models() {
@@ -231,7 +247,7 @@ fn flatten<'v>(value: &'v Value, path: &mut Vec<Segment>, found: &mut impl FnMut
     }
 }
 
-fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChange> {
+pub(crate) fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChange> {
     let mut policies: BTreeMap<String, [Option<PolicyStatus>; 2]> = BTreeMap::new();
     for (side, engine) in [before, after].into_iter().enumerate() {
         for status in engine.policy_statuses() {
@@ -239,9 +255,40 @@ fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChange> {
             policies.entry(policy).or_default()[side] = Some(status);
         }
     }
-    let word = |status: &Option<PolicyStatus>| status.as_ref().map(|it| (it.refused, it.enforcement));
-    let changed = policies.into_iter().filter(|(_, [before, after])| word(before) != word(after));
+    let is_same = |was: &Option<PolicyStatus>, is: &Option<PolicyStatus>| match (was, is) {
+        (Some(was), Some(is)) => same_status(before, was, after, is),
+        _ => false,
+    };
+    let changed = policies.into_iter().filter(|(_, [was, is])| !is_same(was, is));
     changed.map(|(policy, [before, after])| StatusChange { policy, before, after }).collect()
+}
+
+fn same_status(before: &Engine, was: &PolicyStatus, after: &Engine, is: &PolicyStatus) -> bool {
+    let names = |engine: &Engine, status: &PolicyStatus| {
+        status.by.iter().map(|policy| engine.policy_id(*policy).clone()).collect::<Vec<_>>()
+    };
+    (was.refused, was.enforcement, was.scopes) == (is.refused, is.enforcement, is.scopes)
+        && was.message == is.message
+        && names(before, was) == names(after, is)
+}
+
+pub(crate) fn target_changes(before: &Engine, after: &Engine) -> Vec<TargetChange> {
+    // A Service that stands before routes and behind them has two nodes, and one name.
+    let mut targets: BTreeMap<String, [BTreeSet<String>; 2]> = BTreeMap::new();
+    for (side, engine) in [before, after].into_iter().enumerate() {
+        for status in engine.target_statuses() {
+            let policies = status.affected_by.iter().map(|policy| engine.policy_id(*policy).to_string());
+            targets.entry(engine.topology().name(engine.objects(), status.target)).or_default()[side].extend(policies);
+        }
+    }
+    let changed = targets.into_iter().filter(|(_, [before, after])| before != after);
+    changed
+        .map(|(target, [before, after])| TargetChange {
+            target,
+            before: before.into_iter().collect(),
+            after: after.into_iter().collect(),
+        })
+        .collect()
 }
 
 fn open_findings(engine: &Engine) -> Vec<Finding> {

@@ -18,6 +18,7 @@ pub mod engine;
 pub mod fold;
 pub mod kinds;
 pub mod lint;
+pub mod living;
 pub mod merged;
 pub mod model;
 pub mod names;
