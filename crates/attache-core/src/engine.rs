@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::attachment::{self, Attachments, Reason, Refusal};
 use crate::chain::{Hierarchy, Shape};
@@ -104,19 +105,22 @@ impl Engine {
     }
 
     fn build_models(&self) -> Vec<Model> {
+        let led: HashSet<KindId> = self.policies.iter().map(|policy| self.kinds.leader(policy.kind)).collect();
         let mut hierarchies: HashMap<Shape<'_>, Arc<Hierarchy>> = HashMap::new();
-        let mut models = Vec::new();
-        for (id, kind) in self.kinds.iter() {
-            if !self.policies.iter().any(|policy| self.kinds.leader(policy.kind) == id) {
-                continue;
-            }
+        let kinds = self.kinds.iter().filter(|(id, _)| led.contains(id));
+        let kinds: Vec<(KindId, &PolicyKind, Arc<Hierarchy>)> = kinds
+            .map(|(id, kind)| {
+                let hierarchy = hierarchies
+                    .entry(kind.shape())
+                    .or_insert_with_key(|shape| Arc::new(Hierarchy::new(&self.objects, &self.topology, *shape)));
+                (id, kind, Arc::clone(hierarchy))
+            })
+            .collect();
+        let model = |(id, kind, hierarchy)| {
             let stacks = stacks(&self.objects, &self.kinds, id, &self.policies, &self.attachments.attached);
-            let hierarchy = hierarchies
-                .entry(kind.shape())
-                .or_insert_with_key(|shape| Arc::new(Hierarchy::new(&self.objects, &self.topology, *shape)));
-            models.push(Model::new(self.world(), id, kind, Arc::clone(hierarchy), stacks));
-        }
-        models
+            Model::new(self.world(), id, kind, hierarchy, stacks)
+        };
+        kinds.into_par_iter().map(model).collect()
     }
 
     /// The routes that should say how policies are inherited, and say something else.

@@ -46,14 +46,19 @@ impl Model {
             if !hierarchy.has(node) {
                 continue;
             }
+            let adds = self.adds(world, node);
+            let as_before = |arrival| !adds && self.passes_on(world, arrival, node);
             let set = match hierarchy.arrivals(node) {
-                &[arrival] if !self.adds(world, node) && self.passes_on(world, arrival, node) => {
-                    self.set_before(arrival)
-                }
+                &[arrival] if as_before(arrival) => self.set_before(arrival),
                 arrivals => {
                     arriving.clear();
                     for &arrival in arrivals {
-                        for &(chain, scopes) in self.sets.get(self.set_before(arrival)) {
+                        let before = self.sets.get(self.set_before(arrival));
+                        if as_before(arrival) {
+                            arriving.extend_from_slice(before);
+                            continue;
+                        }
+                        for &(chain, scopes) in before {
                             next.clear();
                             self.step(world, &mut chains, arrival, node, chain, &mut next);
                             arriving.extend(next.iter().map(|chain| (*chain, scopes)));
@@ -117,18 +122,18 @@ impl Model {
         out: &mut Vec<ChainId>,
     ) {
         let Some(chain) = self.enter(world, chains, arrival, node, chain) else { return };
-        let mut going = vec![chain];
+        let first = out.len();
+        out.push(chain);
         for above in self.above(world, node).chain([stack_node(world, node)]) {
             if self.concerns(world, above, node) {
-                self.pass(chains, above, &mut going);
+                self.pass(chains, above, first, out);
             }
         }
         if let Some(terms) = self.terms(world, node) {
-            for chain in going.iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
+            for chain in out[first..].iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
                 *chain = chains.link(*chain, Link::On(terms));
             }
         }
-        out.extend(going);
     }
 
     /// The chain with which one arrives at `node`, if it does.
@@ -158,10 +163,11 @@ impl Model {
         }
     }
 
-    /// Takes chains past one node: with its policies, and apart for each namespace that has some of its own there.
-    pub(super) fn pass(&self, chains: &mut impl Linking, node: NodeId, going: &mut Vec<ChainId>) {
+    /// Takes chains, from the `first` on, past one node: with its policies, and apart for each namespace that has some of
+    /// its own there.
+    fn pass(&self, chains: &mut impl Linking, node: NodeId, first: usize, going: &mut Vec<ChainId>) {
         let Some(stack) = self.stacks.get(&node) else { return };
-        for at in 0..going.len() {
+        for at in first..going.len() {
             let chain = going[at];
             if chains.chains().contains(chain, node) {
                 continue;
