@@ -4,7 +4,11 @@ use std::io::{self, Write};
 
 use attache_core::object::Object;
 use attache_core::text::to_yaml;
+use attache_core::value::Value;
 use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::PrettyFormatter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -12,7 +16,7 @@ pub enum Format {
     Json,
 }
 
-/// Writes documents of YAML, or a list in JSON.
+/// Writes documents of YAML, or a list in JSON, indented as `kubectl get -o json` does it.
 pub fn write<'o>(objects: impl IntoIterator<Item = &'o Object>, format: Format, mut out: impl Write) -> io::Result<()> {
     match format {
         Format::Yaml => {
@@ -21,13 +25,19 @@ pub fn write<'o>(objects: impl IntoIterator<Item = &'o Object>, format: Format, 
             }
         }
         Format::Json => {
-            write!(out, r#"{{"apiVersion":"v1","kind":"List","items":["#)?;
-            for (index, object) in objects.into_iter().enumerate() {
-                out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-                serde_json::to_writer(&mut out, &object.body)?;
-            }
-            out.write_all(b"\n]}\n")?;
+            let items = objects.into_iter().map(|object| &object.body).collect();
+            let list = List { api_version: "v1", kind: "List", items };
+            list.serialize(&mut Serializer::with_formatter(&mut out, PrettyFormatter::with_indent(b"    ")))?;
+            out.write_all(b"\n")?;
         }
     }
     out.flush()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct List<'o> {
+    api_version: &'static str,
+    kind: &'static str,
+    items: Vec<&'o Value>,
 }

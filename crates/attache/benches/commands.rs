@@ -1,0 +1,149 @@
+//! How long each command takes from a cold start, against reading the same input and doing nothing with it.
+//!
+//! cargo bench -p attache --bench commands [-- ROUNDS]
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use attache_core::text;
+use attache_gen::{Format, Level, Policies, Shape, generate, write};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+/// Every command, with what it looks at: one route, one policy, or everything.
+const COMMANDS: [&str; 22] = [
+    "get kinds",
+    "get policies",
+    "get scopes",
+    "topology",
+    "topology httproute/team-000/route-000000",
+    "effective",
+    "effective httproute/team-000/route-000000",
+    "explain httproute/team-000/route-000000",
+    "explain httproute/team-000/route-000000 limits --steps",
+    "describe httproute/team-000/route-000000",
+    "describe gateway/infra/gateway-000",
+    "describe retrypolicy/infra/gateway-000000-0",
+    "reach retrypolicy/infra/gateway-000000-0",
+    "request GET http://host-0.example.com/route-000000/0 --gateway infra/gateway-000",
+    "request GET http://host-0.example.com/none --gateway infra/gateway-000 --why",
+    "audit --require retrypolicy",
+    "audit --require retrypolicy --on backend",
+    "lint",
+    "lint -o sarif",
+    "status",
+    "plan --delete retrypolicy/infra/gateway-000000-0",
+    "plan --delete httproute/team-000/route-000000",
+];
+
+/// Reads the folder that follows, and no more.
+const PARSE: &str = "--parse-only";
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    if let [.., flag, folder] = args.as_slice()
+        && flag == PARSE
+    {
+        return parse(Path::new(folder));
+    }
+    let rounds = args.iter().find_map(|arg| arg.parse().ok()).unwrap_or(20);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("commands");
+    let bytes = input(&folder);
+
+    let mut parsing = Command::new(std::env::current_exe().unwrap());
+    parsing.arg(PARSE).arg(&folder);
+    let commands = COMMANDS.map(|line| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
+        command.args(line.split(' ')).arg("-f").arg(&folder);
+        command
+    });
+    let mut all: Vec<(Command, Taken)> =
+        [parsing].into_iter().chain(commands).map(|command| (command, Taken::default())).collect();
+    // In turns, so that what else the machine does hits all of them alike.
+    for _ in 0..rounds {
+        all.iter_mut().for_each(|(command, taken)| taken.run(command));
+    }
+
+    println!("{} MB of JSON, {rounds} rounds\n", bytes >> 20);
+    println!("| command | at least | CPU | against parsing |\n|---|---|---|---|");
+    let parsing = &all[0].1;
+    for (name, (_, taken)) in ["(parsing alone)"].iter().chain(&COMMANDS).zip(&all) {
+        let ratio = |of: f64, to: f64| format!("{:.2}", of / to);
+        let (wall, cpu) = (taken.least.as_secs_f64(), taken.cpu_ms as f64);
+        println!(
+            "| `{name}` | {:.0} ms | {:.0} ms | {}, CPU {} |",
+            wall * 1000.0,
+            cpu / f64::from(rounds),
+            ratio(wall, parsing.least.as_secs_f64()),
+            ratio(cpu, parsing.cpu_ms as f64)
+        );
+    }
+}
+
+/// 5,000 routes, 200 gateways and 2,000 policies of ten kinds, as `docs/performance.md` has it for `attache-gen`.
+fn input(folder: &Path) -> usize {
+    let policies = [(Level::Gateway, 60), (Level::Route, 100), (Level::Namespace, 20), (Level::Service, 20)];
+    let shape = Shape {
+        gateways: 200,
+        listeners: 4,
+        routes: 5000,
+        rules: 5,
+        services: 5000,
+        namespaces: 50,
+        hostnames: 2000,
+        policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
+        kinds: 10,
+        ..Shape::default()
+    };
+    let objects = generate(&shape);
+    fs::create_dir_all(folder).unwrap();
+    let mut bytes = 0;
+    for objects in objects.chunk_by(|a, b| a.id.kind == b.id.kind) {
+        let mut text = Vec::new();
+        write(objects, Format::Json, &mut text).unwrap();
+        bytes += text.len();
+        fs::write(folder.join(format!("{}.json", objects[0].id.kind.to_lowercase())), text).unwrap();
+    }
+    bytes
+}
+
+fn parse(folder: &Path) {
+    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let read = |file: std::path::PathBuf| {
+        let text = fs::read_to_string(&file).unwrap();
+        text::read(&Arc::from(file.to_string_lossy()), &text)
+    };
+    let readings: Vec<_> = files.into_par_iter().map(read).collect();
+    // As the command does: the process ends, and its memory with it.
+    std::mem::forget(readings);
+}
+
+#[derive(Default)]
+struct Taken {
+    least: Duration,
+    /// Of all rounds together: the system counts in steps of 10 ms.
+    cpu_ms: u64,
+}
+
+impl Taken {
+    fn run(&mut self, command: &mut Command) {
+        let (start, cpu) = (Instant::now(), cpu_ms());
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        let took = start.elapsed();
+        assert!(matches!(status.code(), Some(0 | 1)), "{command:?}: {status}");
+        self.least = if self.least.is_zero() { took } else { self.least.min(took) };
+        self.cpu_ms += cpu_ms() - cpu;
+    }
+}
+
+/// What all children that have ended used.
+fn cpu_ms() -> u64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // After the name, which may contain anything: the 14th and 15th field, in 1/100 s.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(13).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * 10
+}
