@@ -46,9 +46,10 @@ impl Model {
             if !hierarchy.has(node) {
                 continue;
             }
-            let adds = self.adds(world, node);
+            let arrivals = hierarchy.arrivals(node);
+            let adds = self.adds(world, arrivals, node);
             let as_before = |arrival| !adds && self.passes_on(world, arrival, node);
-            let set = match hierarchy.arrivals(node) {
+            let set = match arrivals {
                 &[arrival] if as_before(arrival) => self.set_before(arrival),
                 arrivals => {
                     arriving.clear();
@@ -87,11 +88,22 @@ impl Model {
     }
 
     /// Whether a chain can become longer at a node.
-    fn adds(&self, world: World<'_>, node: NodeId) -> bool {
+    fn adds(&self, world: World<'_>, arrivals: &[Arrival], node: NodeId) -> bool {
+        let has_policies = |node: NodeId| self.stacks.contains_key(&node);
+        // Who comes from a node of the same Namespaces has met their policies.
+        let comes_in =
+            |arrival: &Arrival| arrival.parent.is_none_or(|parent| !self.are_neighbours(world, parent, node));
         !self.stacks.is_empty()
-            && (self.stacks.contains_key(&stack_node(world, node))
-                || self.above(world, node).any(|above| self.stacks.contains_key(&above))
+            && (has_policies(stack_node(world, node))
+                || self.service(world, node).is_some_and(has_policies)
+                || arrivals.iter().any(comes_in) && self.namespaces(world, node).any(has_policies)
                 || self.terms(world, node).is_some())
+    }
+
+    /// Whether the same Namespaces stand above two nodes.
+    fn are_neighbours(&self, world: World<'_>, one: NodeId, other: NodeId) -> bool {
+        world.topology.namespace(one) == world.topology.namespace(other)
+            && self.hierarchy.in_namespace(one) == self.hierarchy.in_namespace(other)
     }
 
     /// The terms that a node sets, if it sets any.
@@ -102,13 +114,19 @@ impl Model {
 
     /// What stands right above a node on every path, without being one of its parents: its Namespaces, its Service.
     pub(super) fn above(&self, world: World<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
-        let topology = world.topology;
+        self.namespaces(world, node).chain(self.service(world, node))
+    }
+
+    fn namespaces(&self, world: World<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
         let in_namespace = self.hierarchy.in_namespace(node);
-        let namespace = topology.namespace(node).filter(|_| in_namespace);
+        let namespace = world.topology.namespace(node).filter(|_| in_namespace);
         let root = self.root.filter(|root| in_namespace && Some(*root) != namespace && *root != node);
-        let is_port = topology.node(node).level == Level::BackendPort;
-        let service = is_port.then(|| topology.whole(node)).filter(|&service| self.hierarchy.has(service));
-        root.into_iter().chain(namespace).chain(service)
+        root.into_iter().chain(namespace)
+    }
+
+    fn service(&self, world: World<'_>, node: NodeId) -> Option<NodeId> {
+        let is_port = world.topology.node(node).level == Level::BackendPort;
+        is_port.then(|| world.topology.whole(node)).filter(|&service| self.hierarchy.has(service))
     }
 
     /// The chains with which one goes on at `node`.
