@@ -223,11 +223,15 @@ fn leaves(engine: &Engine, effective: &Effective) -> Vec<(Path, Leaf)> {
             found.push((path, Leaf { value: value.clone(), policy }));
         });
     }
-    for applied in &effective.applied {
-        let policy = engine.policy_id(applied.policy).to_string();
-        let path = Path::default().key(policy.as_str());
-        found.push((path, Leaf { value: applied.spec.clone(), policy: Some(policy) }));
+    // A policy of which the items apply one by one is there several times.
+    let mut applied: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for it in &effective.applied {
+        applied.entry(engine.policy_id(it.policy).to_string()).or_default().push(it.spec.clone());
     }
+    found.extend(applied.into_iter().map(|(policy, mut specs)| {
+        let value = if specs.len() == 1 { specs.remove(0) } else { Value::list(specs) };
+        (Path::default().key(policy.as_str()), Leaf { value, policy: Some(policy) })
+    }));
     found
 }
 

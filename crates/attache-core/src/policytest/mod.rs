@@ -159,8 +159,8 @@ pub struct Outcome {
 }
 
 impl PolicyTest {
-    /// Runs the test. `files` holds the objects of its files.
-    pub fn run(&self, files: Vec<Object>, built_in: &[PolicyKind], settings: Settings) -> Outcome {
+    /// The small world that it is about. `files` holds the objects of its files.
+    pub fn objects(&self, files: Vec<Object>, built_in: &[PolicyKind]) -> Vec<Object> {
         // Of objects with one name the last counts: what is written out replaces what is only drawn.
         let mut objects = self.drawn.clone();
         objects.extend(files);
@@ -169,7 +169,12 @@ impl PolicyTest {
             built_in.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
         };
         settle_scopes(&mut objects, cluster_scoped);
-        let engine = Engine::new(Objects::new(objects), built_in, settings);
+        objects
+    }
+
+    /// Runs the test. `files` holds the objects of its files.
+    pub fn run(&self, files: Vec<Object>, built_in: &[PolicyKind], settings: Settings) -> Outcome {
+        let engine = Engine::new(Objects::new(self.objects(files, built_in)), built_in, settings);
         let mut outcome = check::check(self, &engine);
         outcome.problems.extend(engine.problems().iter().filter(|problem| problem.is_error()).cloned());
         outcome

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "../common/answer.rs"]
 mod answer;
 mod changes;
 mod counts;
@@ -9,21 +10,26 @@ mod folds;
 mod order;
 mod reference;
 mod wild;
+#[path = "../common/world.rs"]
 mod world;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use attache_core::engine::Engine;
 use attache_core::fold::Effective;
+use attache_core::kinds::Settings;
 use attache_core::model::Model;
+use attache_core::object::{Object, Objects};
+use attache_core::text;
 use attache_core::topology::NodeId;
 use attache_core::value::{Path, Segment};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use reference::{Keys, Owner, Reference, Scope, at, plain};
-use world::worlds;
+use world::{World, worlds};
 
 proptest! {
     #![proptest_config(config(100))]
@@ -54,6 +60,17 @@ proptest! {
             prop_assert_eq!(status.refused.is_none(), accepted, "{}", engine.policy_id(status.policy));
         }
     }
+}
+
+impl World {
+    fn engine(&self) -> Engine {
+        Engine::new(Objects::new(objects(&self.0)), &[], Settings::default())
+    }
+}
+
+fn objects(documents: &[Value]) -> Vec<Object> {
+    let texts: Vec<String> = documents.iter().map(Value::to_string).collect();
+    text::read(&Arc::from("world"), &texts.join("\n---\n")).objects
 }
 
 /// So many cases, always the same ones. With `PROPTEST_CASES` so many others.

@@ -9,8 +9,8 @@ use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
 use crate::answer::answer;
-use crate::config;
-use crate::world::{objects, worlds};
+use crate::world::worlds;
+use crate::{config, objects};
 
 /// Words that mean something somewhere.
 const WORDS: &[&str] = &[

@@ -2,12 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
-use attache_core::engine::Engine;
-use attache_core::kinds::Settings;
-use attache_core::object::{Object, Objects};
-use attache_core::text;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -28,17 +23,6 @@ impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|document| write!(f, "\n---\n{document}"))
     }
-}
-
-impl World {
-    pub fn engine(&self) -> Engine {
-        Engine::new(Objects::new(objects(&self.0)), &[], Settings::default())
-    }
-}
-
-pub fn objects(documents: &[Value]) -> Vec<Object> {
-    let texts: Vec<String> = documents.iter().map(Value::to_string).collect();
-    text::read(&Arc::from("world"), &texts.join("\n---\n")).objects
 }
 
 pub fn worlds() -> impl Strategy<Value = World> {

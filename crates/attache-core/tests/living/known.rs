@@ -1,0 +1,47 @@
+//! Cases that were once wrong, each as small as it can be.
+
+use crate::case::Case;
+use crate::follow::verdict;
+
+fn holds(case: &str) {
+    verdict(&Case::parse(case)).unwrap_or_else(|wrong| panic!("{wrong}"));
+}
+
+#[test]
+fn a_scope_of_one_name_may_come_beside_another() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r1","namespace":"a"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"s0"}]}}
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s0","namespace":"a"},"spec":{"ports":[{}]}}
+{"apiVersion":"laws.io/v1","kind":"Policy1","metadata":{"name":"p2","namespace":"a"},"spec":{"targetRefs":[{"kind":"Service","name":"s0"}]}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy1s.laws.io"},"spec":{"class":"Direct","group":"laws.io","kind":"Policy1"}}
+batch
+put {"apiVersion":"v1","kind":"Service","metadata":{"name":"s0","namespace":"a"}}
+"#,
+    );
+}
+
+#[test]
+fn of_several_items_that_apply_one_by_one_the_first_may_change() {
+    holds(
+        r#"
+{"apiVersion":"security.istio.io/v1","kind":"RequestAuthentication","metadata":{"name":"shop","namespace":"shop"},"spec":{"jwtRules":[{"issuer":"https://z.example"},{"issuer":"https://a.example"}]}}
+{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db","namespace":"shop"}}
+batch
+put {"apiVersion":"security.istio.io/v1","kind":"RequestAuthentication","metadata":{"name":"shop","namespace":"shop"},"spec":{"jwtRules":[{"issuer":"https://z.example"},{"issuer":"https://b.example"}]}}
+"#,
+    );
+}
+
+#[test]
+fn what_is_written_down_is_read_again() {
+    let case = r#"infer unlabelled
+{"kind":"Namespace"}
+batch
+put {"a":"b c"}
+move {"a":1}
+quiet batch
+delete ["","Namespace","","a"]
+"#;
+    assert_eq!(Case::parse(case).to_string(), case);
+}
