@@ -37,7 +37,7 @@ fn main() -> io::Result<()> {
 
     let step = Step::start();
     let engine = Engine::new(objects, &built_in().0, Settings::default());
-    step.done(&format!("topology of {} nodes, and chains", engine.topology().nodes().len()));
+    step.done(&format!("topology of {} nodes, and chains", engine.topology().count()));
 
     let step = Step::start();
     engine.fold_all();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::chain::ChainId;
 use crate::engine::Engine;
@@ -118,11 +118,11 @@ pub(crate) fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> 
 
 fn changes_of_kind(kind: &str, engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) -> Vec<Change> {
     let mut scopes: BTreeMap<ScopeName, [Option<ChainId>; 2]> = BTreeMap::new();
-    let touched = touched(engines, models, twins);
+    let untouched = untouched(engines, models, twins);
     for side in 0..2 {
         if let Some(model) = models[side] {
             let mut found = |name, chain| scopes.entry(name).or_default()[side] = Some(chain);
-            each_scope(engines[side], model, &touched[side], &mut found);
+            each_scope(engines[side], model, &untouched[side], &mut found);
         }
     }
     let mut groups: Vec<Change> = Vec::new();
@@ -149,29 +149,24 @@ fn changes_of_kind(kind: &str, engines: [&Engine; 2], models: [Option<&Model>; 2
     groups
 }
 
-/// The nodes at which a scope may have changed, on each side: naming all scopes takes longer than all else.
-fn touched(engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) -> [Vec<bool>; 2] {
-    let mut touched = engines.map(|engine| vec![true; engine.topology().nodes().len()]);
+/// The nodes at which no scope can have changed, on each side: naming all scopes takes longer than all else.
+fn untouched(engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) -> [HashSet<NodeId>; 2] {
     let kinds = engines.map(|engine| engine.kinds().iter().map(|(_, kind)| kind));
     let [kinds, others] = kinds;
     if let [Some(before), Some(after)] = models
         && kinds.eq(others)
     {
         let untouched = before.untouched(engines[0].world(), after, engines[1].world(), twins);
-        for (node, _) in untouched.into_iter().enumerate().filter(|(_, untouched)| *untouched) {
-            touched[0][node] = false;
-            if let Some(twin) = twins.node(NodeId(node as u32)) {
-                touched[1][twin.0 as usize] = false;
-            }
-        }
+        let there = untouched.iter().filter_map(|node| twins.node(*node)).collect();
+        return [untouched, there];
     }
-    touched
+    [HashSet::new(), HashSet::new()]
 }
 
-fn each_scope(engine: &Engine, model: &Model, wanted: &[bool], found: &mut impl FnMut(ScopeName, ChainId)) {
+fn each_scope(engine: &Engine, model: &Model, unwanted: &HashSet<NodeId>, found: &mut impl FnMut(ScopeName, ChainId)) {
     let world = engine.world();
     let name = |node| engine.topology().name(engine.objects(), node);
-    for target in model.effective_targets(world).filter(|target| wanted[target.0 as usize]) {
+    for target in model.effective_targets(world).filter(|target| !unwanted.contains(target)) {
         model.scopes(world, target, &mut |scope| {
             let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
             found(ScopeName { nodes, from: scope.from.map(name) }, scope.chain);

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hashbrown::HashMap;
+
 use crate::attachment::Reason;
-use crate::chain::{ChainId, Link};
+use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::kinds::{DictatedBy, PolicyKind, Row, State};
 use crate::model::Model;
@@ -46,11 +48,11 @@ struct Subject {
 impl Engine {
     /// The conditions of each policy, sorted by type.
     pub fn policy_conditions(&self, statuses: &[PolicyStatus]) -> Vec<Vec<Condition>> {
-        let company = self.company();
+        let (company, alone) = (self.company(), Company::default());
         let rejected = self.rejected_from();
         let of = |status: &PolicyStatus| {
             let subject = self.subject(status, rejected.get(&status.policy).copied());
-            self.conditions_of(status, &company[status.policy.0 as usize], &subject)
+            self.conditions_of(status, company.get(&status.policy).unwrap_or(&alone), &subject)
         };
         statuses.iter().map(of).collect()
     }
@@ -227,8 +229,8 @@ impl Engine {
     }
 
     /// What every policy has to do with others.
-    fn company(&self) -> Vec<Company> {
-        let mut company = vec![Company::default(); self.policies().len()];
+    fn company(&self) -> HashMap<PolicyId, Company> {
+        let mut company = HashMap::new();
         for model in self.models() {
             for (chain, _) in model.scope_counts(self.world()) {
                 self.meet(model, chain, &mut company);
@@ -237,7 +239,7 @@ impl Engine {
         company
     }
 
-    fn meet(&self, model: &Model, chain: ChainId, company: &mut [Company]) {
+    fn meet(&self, model: &Model, chain: ChainId, company: &mut HashMap<PolicyId, Company>) {
         let effective = model.effective(self.world(), chain);
         let contributes = |policy: &PolicyId| {
             let found = effective.outcomes.binary_search_by_key(policy, |(policy, _)| *policy);
@@ -246,7 +248,7 @@ impl Engine {
         let standing = self.standing(model, chain);
         let joined = self.joined(model, &standing);
         for (at, (policy, node)) in standing.iter().enumerate() {
-            let mine = &mut company[policy.0 as usize];
+            let mine = company.entry(*policy).or_default();
             let is_beside = |other: &NodeId| self.apart(model, *node) == self.apart(model, *other);
             let beside = standing.iter().enumerate().filter(|(_, (_, other))| is_beside(other));
             let counts = |policy: &PolicyId| contributes(policy) || joined.contains(policy);
@@ -272,7 +274,7 @@ impl Engine {
     fn standing(&self, model: &Model, chain: ChainId) -> Vec<(PolicyId, NodeId)> {
         let mut standing = Vec::new();
         for link in model.links(chain) {
-            if let Link::Node(node) = link {
+            if let Some(node) = link.node() {
                 let stack = model.stack(node).into_iter().flat_map(|stack| &stack.accepted);
                 standing.extend(stack.map(|attachment| (attachment.policy, node)));
             }

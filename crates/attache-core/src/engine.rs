@@ -1,47 +1,56 @@
 //! From objects to answers: everything that is worked out, in one place.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::{HashMap, HashSet};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::attachment::{self, Attachments, Reason, Refusal};
+use crate::attachment::{self, Attachment, Attachments, Reason, Refusal};
 use crate::chain::{Hierarchy, Shape};
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
 use crate::model::{Model, World};
 use crate::object::{Object, ObjectRef, Objects};
-use crate::order::{self, stacks};
-use crate::policy::{self, Policy, PolicyId};
+use crate::order::{self, Stack, Stacking, Stacks};
+use crate::policy::{Policies, Policy, PolicyId};
 use crate::problem::Problem;
-use crate::topology::Topology;
+use crate::status::Tallies;
+use crate::topology::{NodeId, Topology};
 
-#[derive(Debug)]
+/// A clone shares everything with it, and costs next to nothing.
+#[derive(Clone, Debug)]
 pub struct Engine {
-    objects: Objects,
-    kinds: Registry,
-    policies: Vec<Policy>,
-    topology: Topology,
-    attachments: Attachments,
-    models: Vec<Model>,
-    problems: Vec<Problem>,
+    pub(crate) objects: Objects,
+    pub(crate) kinds: Arc<Registry>,
+    pub(crate) policies: Policies,
+    pub(crate) topology: Topology,
+    pub(crate) attachments: Attachments,
+    pub(crate) models: Vec<Model>,
+    pub(crate) tallies: OnceLock<Tallies>,
+    /// What is wrong with the documents that describe kinds.
+    kind_problems: Arc<[Problem]>,
+    pub(crate) problems: OnceLock<Arc<[Problem]>>,
 }
 
 impl Engine {
     /// Works out the topology and all chains. What the chains come to is worked out when somebody asks.
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Engine {
-        let (kinds, mut problems) = Registry::new(built_in, &objects, settings);
-        let policies = policy::read_all(&objects, &kinds);
+        let (kinds, kind_problems) = Registry::new(built_in, &objects, settings);
+        let policies = Policies::read(&objects, &kinds);
         let virtual_targets = attachment::virtual_targets(&objects, &kinds, &policies);
         let topology = Topology::build(&objects, &virtual_targets);
-        let mut attachments = attachment::attach(&objects, &topology, &kinds, &policies);
-        problems.append(&mut attachments.problems);
-        problems.extend(order::ties(&objects, &kinds, &policies));
-        let mut engine = Engine { objects, kinds, policies, topology, attachments, models: Vec::new(), problems };
+        let attachments = attachment::attach(&objects, &topology, &kinds, &policies);
+        let mut engine = Engine {
+            objects,
+            kinds: Arc::new(kinds),
+            policies,
+            topology,
+            attachments,
+            models: Vec::new(),
+            tallies: OnceLock::new(),
+            kind_problems: kind_problems.into(),
+            problems: OnceLock::new(),
+        };
         engine.models = engine.build_models();
-        let warnings = engine.bad_annotations();
-        engine.problems.extend(warnings);
-        let rejected = engine.rejected();
-        engine.attachments.refused.extend(rejected);
         engine
     }
 
@@ -63,20 +72,29 @@ impl Engine {
 
     /// What is wrong with the documents that describe kinds, and the like. What is wrong with a policy is in its status.
     pub fn problems(&self) -> &[Problem] {
-        &self.problems
+        self.problems.get_or_init(|| {
+            let mut problems = self.kind_problems.to_vec();
+            problems.extend(self.attachments.problems().cloned());
+            problems.extend(order::ties(&self.objects, &self.kinds, &self.policies));
+            problems.extend(self.bad_annotations());
+            problems.into()
+        })
     }
 
+    /// Every policy, in the order of names.
     pub fn policies(&self) -> impl ExactSizeIterator<Item = (PolicyId, &Policy)> {
-        self.policies.iter().enumerate().map(|(i, policy)| (PolicyId(i as u32), policy))
+        let mut policies: Vec<(PolicyId, &Policy)> = self.policies.iter().collect();
+        policies.sort_by(|(a, _), (b, _)| self.policy_id(*a).cmp(self.policy_id(*b)));
+        policies.into_iter()
     }
 
     pub fn policy(&self, id: PolicyId) -> &Policy {
-        &self.policies[id.0 as usize]
+        &self.policies[id]
     }
 
     /// The object that a policy is.
     pub fn policy_object(&self, id: PolicyId) -> &Object {
-        self.objects.get(self.policy(id).object)
+        self.objects.get(id.0)
     }
 
     pub fn policy_id(&self, id: PolicyId) -> &ObjectRef {
@@ -105,22 +123,35 @@ impl Engine {
     }
 
     fn build_models(&self) -> Vec<Model> {
-        let led: HashSet<KindId> = self.policies.iter().map(|policy| self.kinds.leader(policy.kind)).collect();
-        let mut hierarchies: HashMap<Shape<'_>, Arc<Hierarchy>> = HashMap::new();
+        let led: HashSet<KindId> = self.policies.iter().map(|(_, policy)| self.kinds.leader(policy.kind)).collect();
+        let mut hierarchies: HashMap<Shape, Arc<Hierarchy>> = HashMap::new();
         let kinds = self.kinds.iter().filter(|(id, _)| led.contains(id));
-        let kinds: Vec<(KindId, &PolicyKind, Arc<Hierarchy>)> = kinds
+        let kinds: Vec<(KindId, Arc<Hierarchy>)> = kinds
             .map(|(id, kind)| {
                 let hierarchy = hierarchies
                     .entry(kind.shape())
-                    .or_insert_with_key(|shape| Arc::new(Hierarchy::new(&self.objects, &self.topology, *shape)));
-                (id, kind, Arc::clone(hierarchy))
+                    .or_insert_with_key(|shape| Arc::new(Hierarchy::new(&self.objects, &self.topology, shape.clone())));
+                (id, Arc::clone(hierarchy))
             })
             .collect();
-        let model = |(id, kind, hierarchy)| {
-            let stacks = stacks(&self.objects, &self.kinds, id, &self.policies, &self.attachments.attached);
-            Model::new(self.world(), id, kind, hierarchy, stacks)
-        };
-        kinds.into_par_iter().map(model).collect()
+        kinds.into_par_iter().map(|(id, hierarchy)| self.build_model(id, hierarchy)).collect()
+    }
+
+    pub(crate) fn build_model(&self, id: KindId, hierarchy: Arc<Hierarchy>) -> Model {
+        Model::new(self.world(), id, self.kinds.get(id), hierarchy, self.build_stacks(id))
+    }
+
+    pub(crate) fn build_stacks(&self, id: KindId) -> Stacks {
+        let kind_of = |attachment: &&Attachment| self.policies[attachment.policy].kind;
+        let kind = self.kinds.get(id);
+        let is_own = |attachment: &&Attachment| self.kinds.leader(kind_of(attachment)) == id;
+        let yields_to = |attachment: &&Attachment| kind.yields_to(self.kinds.get(kind_of(attachment)));
+        let attached = self.attachments.attached();
+        self.stacking().stacks(id, attached.clone().filter(is_own), attached.filter(yields_to))
+    }
+
+    pub(crate) fn stacking(&self) -> Stacking<'_> {
+        Stacking { objects: &self.objects, kinds: &self.kinds, policies: &self.policies }
     }
 
     /// The routes that should say how policies are inherited, and say something else.
@@ -135,18 +166,34 @@ impl Engine {
         found
     }
 
-    /// The policies that are not accepted because of another one.
-    fn rejected(&self) -> Vec<Refusal> {
-        let mut refused = Vec::new();
-        for model in &self.models {
-            for (loser, winner) in model.stacks().values().flat_map(|stack| &stack.rejected) {
-                let target = self.topology.name(&self.objects, loser.node);
-                let message = format!("{} has attached to {target} before it", self.policy_id(winner.policy));
-                refused.push(Refusal { policy: loser.policy, target: None, reason: Reason::Conflicted, message });
-            }
-        }
-        refused.sort_by(|a, b| (a.policy, &a.message).cmp(&(b.policy, &b.message)));
-        refused
+    /// Why a policy, or one of its targets, is not accepted: for what it is, and then because of others.
+    pub fn refusals(&self, policy: PolicyId) -> Vec<Refusal> {
+        let attached = self.attachments.of(policy);
+        let mut conflicts: Vec<Refusal> = self
+            .rivals(policy)
+            .map(|(node, winner)| {
+                let target = self.topology.name(&self.objects, node);
+                let message = format!("{} has attached to {target} before it", self.policy_id(winner));
+                Refusal { policy, target: None, reason: Reason::Conflicted, message }
+            })
+            .collect();
+        conflicts.sort_by(|a, b| a.message.cmp(&b.message));
+        attached.refused.iter().cloned().chain(conflicts).collect()
+    }
+
+    /// Where a policy is not accepted because of another, and because of which.
+    pub(crate) fn rivals(&self, policy: PolicyId) -> impl Iterator<Item = (NodeId, PolicyId)> {
+        let rejected = self.stacks_of(policy).flat_map(|stack| &stack.rejected);
+        rejected.filter(move |(loser, _)| loser.policy == policy).map(|(loser, winner)| (loser.node, winner.policy))
+    }
+
+    /// The stacks that a policy is in, each once.
+    pub(crate) fn stacks_of(&self, policy: PolicyId) -> impl Iterator<Item = &Stack> {
+        let model = self.policies.get(policy).and_then(|it| self.model(it.kind));
+        let mut nodes: Vec<NodeId> = self.attachments.of(policy).to.iter().map(|it| it.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes.into_iter().filter_map(move |node| model?.stack(node))
     }
 }
 

@@ -33,6 +33,7 @@ mod reader;
 pub mod request;
 pub mod selector;
 pub mod status;
+pub mod table;
 pub mod text;
 pub mod topology;
 pub mod value;

@@ -1,6 +1,5 @@
 //! A model that lives: objects go in and out, and after each batch it knows what is different.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::change::{Change, StatusChange, TargetChange, effective_changes, status_changes, target_changes};
@@ -46,14 +45,18 @@ impl Living {
     /// Takes a batch of edits, of which the last counts for each object, and tells what they change.
     pub fn apply(&mut self, batch: impl IntoIterator<Item = Edit>) -> Report {
         let before = Arc::clone(&self.now);
-        let edits: BTreeMap<ObjectRef, Edit> = batch.into_iter().map(|edit| (edit.id().clone(), edit)).collect();
-        let kept = before.objects().iter().map(|(_, object)| object).filter(|object| !edits.contains_key(&object.id));
-        let mut objects: Vec<Object> = kept.cloned().collect();
-        objects.extend(edits.into_values().filter_map(|edit| match edit {
-            Edit::Put(object) => Some(object),
-            Edit::Delete(_) => None,
-        }));
-        self.now = Arc::new(Engine::new(Objects::new(objects), &self.built_in, self.settings));
+        let mut objects = before.objects().clone();
+        for edit in batch {
+            match edit {
+                Edit::Put(object) => drop(objects.put(Arc::new(object))),
+                Edit::Delete(id) => {
+                    if let Some(id) = objects.find(&id) {
+                        objects.remove(id);
+                    }
+                }
+            }
+        }
+        self.now = Arc::new(Engine::new(objects.tidy(), &self.built_in, self.settings));
         Report { before, after: Arc::clone(&self.now) }
     }
 }

@@ -42,7 +42,7 @@ impl Engine {
 
     /// The section that a path leads into, if the kind knows sections, else the object.
     fn node_of(&self, model: &Model, object: &Object, id: ObjectId, path: &Path) -> NodeId {
-        let whole = NodeId(id.0);
+        let whole = NodeId::whole(id);
         let _ = object;
         let section = path.segments().iter().find_map(|segment| match segment {
             Segment::Index(index) => self.topology().sections(whole).nth(*index),

@@ -2,12 +2,11 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use hashbrown::{Equivalent, HashMap};
 use smol_str::SmolStr;
 
+use crate::table::{Finder, Table, hash};
 use crate::value::{Path, Segment, Value};
 
 /// Who an object is. Its namespace is empty when the object is cluster-scoped.
@@ -39,8 +38,8 @@ struct Parts<'a> {
     name: &'a str,
 }
 
-impl Equivalent<ObjectRef> for Parts<'_> {
-    fn equivalent(&self, id: &ObjectRef) -> bool {
+impl Parts<'_> {
+    fn are(&self, id: &ObjectRef) -> bool {
         // Names differ most.
         self.name == id.name && self.namespace == id.namespace && self.kind == id.kind && self.group == id.group
     }
@@ -56,7 +55,7 @@ impl fmt::Display for ObjectRef {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Object {
     pub id: ObjectRef,
     pub version: SmolStr,
@@ -193,15 +192,17 @@ pub(crate) fn count(value: &Value) -> usize {
         + value.entries().iter().map(|(_, child)| count(child)).sum::<usize>()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u32);
 
-/// All objects of one input, each once, sorted by group, kind, namespace and name: ids, and with them
-/// everything derived, do not depend on the order of the input.
-#[derive(Debug, Default)]
+/// All objects, each once. Those of one input get their ids in the order of group, kind, namespace and name: ids, and
+/// with them everything derived, do not depend on the order of the input. What comes later takes any free id.
+#[derive(Clone, Debug, Default)]
 pub struct Objects {
-    list: Vec<Object>,
-    by_ref: HashMap<ObjectRef, ObjectId>,
+    slots: Table<Option<Arc<Object>>>,
+    by_ref: Finder,
+    count: usize,
+    order: Order,
 }
 
 impl Objects {
@@ -212,61 +213,196 @@ impl Objects {
         list.reverse();
         list.dedup_by(|a, b| a.id == b.id);
         list.reverse();
-        let by_ref = list.iter().enumerate().map(|(i, object)| (object.id.clone(), ObjectId(i as u32))).collect();
-        Objects { list, by_ref }
+        Objects::sorted(list.into_iter().map(Arc::new).collect())
+    }
+
+    fn sorted(list: Vec<Arc<Object>>) -> Self {
+        let count = list.len();
+        let by_ref = Finder::new(list.iter().enumerate().map(|(i, object)| (hash(&object.id), i as u32)));
+        let order = Order::known((0..count as u32).map(ObjectId).collect());
+        Objects { slots: list.into_iter().map(Some).collect(), by_ref, count, order }
+    }
+
+    /// The same objects, with ids in their order and none between.
+    pub(crate) fn tidy(&self) -> Self {
+        Objects::sorted(self.order().iter().filter_map(|id| self.slot(id.0).cloned()).collect())
     }
 
     pub fn find(&self, id: &ObjectRef) -> Option<ObjectId> {
-        self.by_ref.get(id).copied()
+        self.lookup(&id.group, &id.kind, &id.namespace, &id.name)
     }
 
     /// As [`Objects::find`], for those who have the parts only.
     pub fn lookup(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<ObjectId> {
-        self.by_ref.get(&Parts { group, kind, namespace, name }).copied()
+        let parts = Parts { group, kind, namespace, name };
+        let is_it = |at| self.slot(at).is_some_and(|object| parts.are(&object.id));
+        self.by_ref.find(hash(&parts), is_it).map(ObjectId)
     }
 
     pub fn get(&self, id: ObjectId) -> &Object {
-        &self.list[id.0 as usize]
+        static NOBODY: LazyLock<Object> = LazyLock::new(Object::default);
+        self.slot(id.0).map_or(&NOBODY, |object| object)
+    }
+
+    /// The object, to keep it when everything else has changed.
+    pub fn shared(&self, id: ObjectId) -> Option<&Arc<Object>> {
+        self.slot(id.0)
+    }
+
+    fn slot(&self, at: u32) -> Option<&Arc<Object>> {
+        self.slots.get(at as usize)?.as_ref()
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (ObjectId, &Object)> + Clone {
-        self.list.iter().enumerate().map(|(i, object)| (ObjectId(i as u32), object))
+        self.order().iter().map(|id| (*id, self.get(*id)))
     }
 
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.count
     }
 
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.count == 0
+    }
+
+    /// The next id that was never used.
+    fn next(&self) -> ObjectId {
+        ObjectId(self.slots.len() as u32)
     }
 
     /// Group and kind of everything there is, each once, in order.
     pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
-        let same = |a: &Object, b: &Object| a.id.kind == b.id.kind && a.id.group == b.id.group;
-        let firsts = self.list.chunk_by(same).filter_map(|chunk| chunk.first());
-        firsts.map(|object| (object.id.group.as_str(), object.id.kind.as_str()))
+        let same = |a: &ObjectId, b: &ObjectId| {
+            let (a, b) = (&self.get(*a).id, &self.get(*b).id);
+            a.kind == b.kind && a.group == b.group
+        };
+        let firsts = self.order().chunk_by(same).filter_map(|chunk| chunk.first());
+        firsts.map(|id| &self.get(*id).id).map(|id| (id.group.as_str(), id.kind.as_str()))
     }
 
     /// The ids of all objects of one kind, in order.
-    pub fn of_kind(&self, group: &str, kind: &str) -> Range<u32> {
-        let key = |object: &Object| (object.id.group.as_str(), object.id.kind.as_str()).cmp(&(group, kind));
-        let start = self.list.partition_point(|object| key(object).is_lt());
-        let end = self.list.partition_point(|object| key(object).is_le());
-        start as u32..end as u32
+    pub fn of_kind(&self, group: &str, kind: &str) -> &[ObjectId] {
+        self.between(self.order(), |id| (id.group.as_str(), id.kind.as_str()).cmp(&(group, kind)))
     }
 
     /// The ids of all objects of one kind in one namespace, in order.
-    pub fn within(&self, group: &str, kind: &str, namespace: &str) -> Range<u32> {
-        let Range { start, end } = self.of_kind(group, kind);
-        let there = &self.list[start as usize..end as usize];
-        let first = there.partition_point(|object| object.id.namespace.as_str() < namespace);
-        let last = there.partition_point(|object| object.id.namespace.as_str() <= namespace);
-        start + first as u32..start + last as u32
+    pub fn within(&self, group: &str, kind: &str, namespace: &str) -> &[ObjectId] {
+        self.between(self.of_kind(group, kind), |id| id.namespace.as_str().cmp(namespace))
     }
 
     /// The objects of one kind, in order.
     pub fn each(&self, group: &str, kind: &str) -> impl Iterator<Item = (ObjectId, &Object)> {
-        self.of_kind(group, kind).map(|i| (ObjectId(i), &self.list[i as usize]))
+        self.of_kind(group, kind).iter().map(|id| (*id, self.get(*id)))
+    }
+
+    fn between<'i>(&self, ids: &'i [ObjectId], compare: impl Fn(&ObjectRef) -> Ordering) -> &'i [ObjectId] {
+        let start = ids.partition_point(|id| compare(&self.get(*id).id).is_lt());
+        let end = ids.partition_point(|id| compare(&self.get(*id).id).is_le());
+        &ids[start..end]
+    }
+
+    fn order(&self) -> &[ObjectId] {
+        self.order.get(self)
+    }
+
+    /// Puts an object in the place of the one with its name, or else at a new one.
+    pub(crate) fn put(&mut self, object: Arc<Object>) -> ObjectId {
+        let known = self.find(&object.id);
+        let id = known.unwrap_or(self.next());
+        let hash = hash(&object.id);
+        *self.slots.entry(id.0 as usize) = Some(object);
+        if known.is_none() {
+            let slots = &self.slots;
+            self.by_ref.insert(hash, id.0, |at| hash_at(slots, at));
+            self.count += 1;
+            self.order.add(id);
+        }
+        id
+    }
+
+    pub(crate) fn remove(&mut self, id: ObjectId) -> Option<Arc<Object>> {
+        let object = self.slot(id.0).cloned()?;
+        let slots = &self.slots;
+        self.by_ref.remove(hash(&object.id), id.0, |at| hash_at(slots, at));
+        *self.slots.entry(id.0 as usize) = None;
+        self.count -= 1;
+        self.order.remove(id);
+        Some(object)
+    }
+}
+
+fn hash_at(slots: &Table<Option<Arc<Object>>>, at: u32) -> u64 {
+    slots[at as usize].as_ref().map_or(0, |object| hash(&object.id))
+}
+
+/// All ids in the order of what they stand for. After edits it is mended when somebody asks, and not before.
+#[derive(Clone, Debug, Default)]
+struct Order {
+    ids: OnceLock<Arc<[ObjectId]>>,
+    /// How it was, and what was taken from it and added to it since.
+    before: Option<Arc<[ObjectId]>>,
+    gone: Vec<ObjectId>,
+    new: Vec<ObjectId>,
+}
+
+impl Order {
+    /// With more edits than these it is as well sorted anew.
+    const MANY: usize = 1024;
+
+    fn known(ids: Arc<[ObjectId]>) -> Order {
+        Order { ids: OnceLock::from(ids), ..Order::default() }
+    }
+
+    fn edit(&mut self) {
+        if let Some(ids) = self.ids.take() {
+            *self = Order { before: Some(ids), ..Order::default() };
+        } else if self.gone.len() + self.new.len() > Order::MANY {
+            *self = Order::default();
+        }
+    }
+
+    fn add(&mut self, id: ObjectId) {
+        self.edit();
+        if self.before.is_some() {
+            self.new.push(id);
+        }
+    }
+
+    fn remove(&mut self, id: ObjectId) {
+        self.edit();
+        if self.before.is_none() {
+            return;
+        }
+        match self.new.iter().position(|it| *it == id) {
+            Some(at) => drop(self.new.swap_remove(at)),
+            None => self.gone.push(id),
+        }
+    }
+
+    fn get(&self, objects: &Objects) -> &[ObjectId] {
+        use rayon::slice::ParallelSliceMut;
+        self.ids.get_or_init(|| {
+            let name = |id: &ObjectId| &objects.get(*id).id;
+            let Some(before) = &self.before else {
+                let slots = objects.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
+                let mut ids: Vec<ObjectId> = slots.map(|(at, _)| ObjectId(at as u32)).collect();
+                ids.par_sort_by(|a, b| name(a).cmp(name(b)));
+                return ids.into();
+            };
+            let mut new = self.new.clone();
+            new.sort_by(|a, b| name(a).cmp(name(b)));
+            let mut gone = self.gone.clone();
+            gone.sort_unstable();
+            let mut ids = Vec::with_capacity(objects.count);
+            let mut kept = before.iter().filter(|id| gone.binary_search(id).is_err()).copied().peekable();
+            for id in new {
+                while let Some(other) = kept.next_if(|other| name(other) < name(&id)) {
+                    ids.push(other);
+                }
+                ids.push(id);
+            }
+            ids.extend(kept);
+            ids.into()
+        })
     }
 }

@@ -1,6 +1,8 @@
 //! Who comes first of several policies on one node, and who is not accepted because of another.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -9,13 +11,13 @@ use crate::attachment::Attachment;
 use crate::fold::Units;
 use crate::kinds::{Conflicts, Fit, KindId, Pattern, PolicyKind, Registry, SameLevel};
 use crate::object::Objects;
-use crate::policy::Policy;
+use crate::policy::{Policies, Policy};
 use crate::problem::Problem;
-use crate::topology::NodeId;
+use crate::topology::{NodeId, NodeMap};
 use crate::value::{Segment, Value};
 
 /// The policies of one kind on one node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stack {
     /// The first is the oldest, or whoever else comes first.
     pub accepted: Vec<Attachment>,
@@ -27,49 +29,209 @@ pub struct Stack {
     pub consumers: Vec<NodeId>,
 }
 
-pub type Stacks = HashMap<NodeId, Stack>;
-
-/// Sorts the attachments of one kind into stacks.
-pub fn stacks(objects: &Objects, kinds: &Registry, id: KindId, policies: &[Policy], attached: &[Attachment]) -> Stacks {
-    let kind = kinds.get(id);
-    let kind_of = |attachment: &Attachment| policies[attachment.policy.0 as usize].kind;
-    let mut stacks: Stacks = HashMap::new();
-    for attachment in attached.iter().filter(|attachment| kinds.leader(kind_of(attachment)) == id) {
-        stacks.entry(attachment.node).or_default().accepted.push(attachment.clone());
+impl Stack {
+    /// Who is here, accepted or not.
+    pub fn all(&self) -> impl Iterator<Item = &Attachment> {
+        self.accepted.iter().chain(self.rejected.iter().map(|(loser, _)| loser))
     }
-    for yielding in &kind.yields {
-        for other in attached {
-            let other_kind = kinds.get(kind_of(other));
-            if yielding.to.is(&other_kind.group, &other_kind.kind)
-                && let Some(stack) = stacks.get_mut(&other.node)
-            {
-                stack.yields.push((other.clone(), yielding.fields.clone()));
+}
+
+/// The stacks of one kind, each with a version that is another whenever the stack is.
+#[derive(Clone, Debug, Default)]
+pub struct Stacks {
+    by_node: NodeMap<Option<(u32, Arc<Stack>)>>,
+    count: usize,
+    /// How often a stack was set.
+    versions: u32,
+}
+
+impl Stacks {
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn get(&self, node: NodeId) -> Option<&Stack> {
+        self.by_node.get(node)?.as_ref().map(|(_, stack)| &**stack)
+    }
+
+    pub fn version(&self, node: NodeId) -> Option<u32> {
+        self.by_node.get(node)?.as_ref().map(|(version, _)| *version)
+    }
+
+    pub fn has(&self, node: NodeId) -> bool {
+        self.by_node.get(node).is_some_and(Option::is_some)
+    }
+
+    /// In the order of ids.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Stack)> {
+        self.by_node.iter().filter_map(|(node, stack)| Some((node, &*stack.as_ref()?.1)))
+    }
+
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.iter().map(|(node, _)| node)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &Stack> {
+        self.iter().map(|(_, stack)| stack)
+    }
+
+    /// Puts a stack on a node, or takes it away.
+    pub fn set(&mut self, node: NodeId, stack: Option<Stack>) {
+        let had = self.has(node);
+        if !had && stack.is_none() {
+            return;
+        }
+        self.count = self.count + usize::from(stack.is_some()) - usize::from(had);
+        self.versions = self.versions.wrapping_add(1);
+        *self.by_node.entry(node) = stack.map(|stack| (self.versions, Arc::new(stack)));
+    }
+}
+
+/// What stacks are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Stacking<'a> {
+    pub objects: &'a Objects,
+    pub kinds: &'a Registry,
+    pub policies: &'a Policies,
+}
+
+impl Stacking<'_> {
+    /// Sorts the attachments of one kind, and those of the kinds that it decides with, into stacks. `yields` are those
+    /// of the kinds to which it yields.
+    pub fn stacks<'t>(
+        self,
+        id: KindId,
+        attached: impl Iterator<Item = &'t Attachment>,
+        yields: impl Iterator<Item = &'t Attachment>,
+    ) -> Stacks {
+        let kind = self.kinds.get(id);
+        let mut drafts: HashMap<NodeId, [Vec<&Attachment>; 2]> = HashMap::new();
+        for attachment in attached {
+            drafts.entry(attachment.node).or_default()[0].push(attachment);
+        }
+        for other in yields {
+            if let Some([_, yields]) = drafts.get_mut(&other.node) {
+                yields.push(other);
             }
         }
+        let mut nodes: Vec<NodeId> = drafts.keys().copied().collect();
+        nodes.sort_unstable();
+        let mut found: BTreeMap<NodeId, Stack> = BTreeMap::new();
+        for node in nodes {
+            let [here, yields] = drafts.remove(&node).unwrap_or_default();
+            found.insert(node, self.stack(kind, here.into_iter(), yields.into_iter()));
+        }
+        if is_rejected_everywhere(kind) {
+            self.reject_everywhere(&mut found, kind);
+        }
+        let mut stacks = Stacks::default();
+        for (node, stack) in found {
+            stacks.set(node, Some(stack));
+        }
+        stacks
     }
-    for stack in stacks.values_mut() {
+
+    /// The stack of what is on one node. Of kinds that are rejected everywhere it is what all nodes make of it together.
+    pub fn stack<'t>(
+        self,
+        kind: &PolicyKind,
+        here: impl Iterator<Item = &'t Attachment>,
+        yields: impl Iterator<Item = &'t Attachment>,
+    ) -> Stack {
+        let mut stack = Stack { accepted: here.cloned().collect(), ..Stack::default() };
+        for other in yields {
+            let other_kind = self.kinds.get(self.policies[other.policy].kind);
+            let fields = kind.yields.iter().filter(|it| it.to.is(&other_kind.group, &other_kind.kind));
+            stack.yields.extend(fields.map(|it| (other.clone(), it.fields.clone())));
+        }
         stack.consumers = stack.accepted.iter().filter_map(|attachment| attachment.from).collect();
         stack.consumers.sort_unstable();
         stack.consumers.dedup();
         if stack.accepted.len() > 1 {
-            stack.accepted.sort_by(|a, b| compare(objects, policies, a, b));
+            stack.accepted.sort_by(|a, b| self.compare(a, b));
             stack.accepted.dedup();
             if kind.same_level == SameLevel::RejectNewer && !kind.rejected_everywhere {
-                reject(stack, kind, policies);
+                self.reject(&mut stack, kind);
+            }
+        }
+        stack.yields.sort_by(|(a, _), (b, _)| self.compare(a, b));
+        stack
+    }
+
+    /// By the way it came here, then priority, then age, then name.
+    fn compare(self, a: &Attachment, b: &Attachment) -> Ordering {
+        let (left, right) = (&self.policies[a.policy], &self.policies[b.policy]);
+        let (one, other) = (self.objects.get(left.object), self.objects.get(right.object));
+        a.via
+            .cmp(&b.via)
+            .then_with(|| left.rank.priority.cmp(&right.rank.priority))
+            .then_with(|| one.by_age(other))
+            .then_with(|| one.id.cmp(&other.id))
+    }
+
+    fn reject(self, stack: &mut Stack, kind: &PolicyKind) {
+        let mut kept: Vec<Attachment> = Vec::new();
+        for attachment in std::mem::take(&mut stack.accepted) {
+            let rival = kept.iter().find(|older| {
+                older.policy != attachment.policy
+                    && older.from == attachment.from
+                    && self.clash(kind, older, &attachment)
+            });
+            match rival {
+                Some(older) => stack.rejected.push((attachment, older.clone())),
+                None => kept.push(attachment),
+            }
+        }
+        stack.accepted = kept;
+    }
+
+    /// Takes the policies in order: one that clashes with any before it, on any target, is rejected on all its targets.
+    fn reject_everywhere(self, stacks: &mut BTreeMap<NodeId, Stack>, kind: &PolicyKind) {
+        let mut all: Vec<Attachment> =
+            stacks.values_mut().flat_map(|stack| std::mem::take(&mut stack.accepted)).collect();
+        all.sort_by(|a, b| self.compare(a, b).then(a.node.cmp(&b.node)));
+        for of_one in all.chunk_by(|a, b| a.policy == b.policy) {
+            let rival = of_one.iter().find_map(|attachment| {
+                let older = stacks.get(&attachment.node)?.accepted.iter();
+                older.clone().find(|older| self.clash(kind, older, attachment)).cloned()
+            });
+            for attachment in of_one {
+                let Some(stack) = stacks.get_mut(&attachment.node) else { continue };
+                match &rival {
+                    Some(rival) => stack.rejected.push((attachment.clone(), rival.clone())),
+                    None => stack.accepted.push(attachment.clone()),
+                }
             }
         }
     }
-    if kind.same_level == SameLevel::RejectNewer && kind.rejected_everywhere {
-        reject_everywhere(&mut stacks, kind, objects, policies);
+
+    fn clash(self, kind: &PolicyKind, a: &Attachment, b: &Attachment) -> bool {
+        let fields = match &kind.conflicts {
+            Conflicts::Always => return true,
+            Conflicts::Never => return false,
+            Conflicts::SameField(fields) => fields,
+        };
+        let set = |attachment: &Attachment| {
+            let blocks = &self.policies[attachment.policy].blocks;
+            blocks.iter().flat_map(|block| leaves(&block.spec, fields)).collect::<Vec<_>>()
+        };
+        let (mine, theirs) = (set(a), set(b));
+        mine.iter().any(|path| theirs.contains(path))
     }
-    stacks
+}
+
+/// Whether a policy that clashes on one of its targets is rejected on all of them.
+pub fn is_rejected_everywhere(kind: &PolicyKind) -> bool {
+    kind.same_level == SameLevel::RejectNewer && kind.rejected_everywhere
 }
 
 /// Warns of policies with the same priority, of kinds where nobody can tell who comes first of them.
-pub fn ties(objects: &Objects, kinds: &Registry, policies: &[Policy]) -> Vec<Problem> {
+pub fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut first: HashMap<(KindId, &[i64]), &Policy> = HashMap::new();
-    for policy in policies.iter().filter(|policy| kinds.get(policy.kind).ties_undefined && policy.invalid.is_none()) {
+    for (_, policy) in
+        policies.iter().filter(|(_, policy)| kinds.get(policy.kind).ties_undefined && policy.invalid.is_none())
+    {
         match first.entry((policy.kind, &policy.rank.priority)) {
             Entry::Vacant(entry) => {
                 entry.insert(policy);
@@ -82,64 +244,6 @@ pub fn ties(objects: &Objects, kinds: &Registry, policies: &[Policy]) -> Vec<Pro
         }
     }
     problems
-}
-
-/// By the way it came here, then priority, then age, then name.
-fn compare(objects: &Objects, policies: &[Policy], a: &Attachment, b: &Attachment) -> Ordering {
-    let (left, right) = (&policies[a.policy.0 as usize], &policies[b.policy.0 as usize]);
-    a.via
-        .cmp(&b.via)
-        .then_with(|| left.rank.priority.cmp(&right.rank.priority))
-        .then_with(|| objects.get(left.object).by_age(objects.get(right.object)))
-}
-
-fn reject(stack: &mut Stack, kind: &PolicyKind, policies: &[Policy]) {
-    let mut kept: Vec<Attachment> = Vec::new();
-    for attachment in std::mem::take(&mut stack.accepted) {
-        let rival = kept.iter().find(|older| {
-            older.policy != attachment.policy
-                && older.from == attachment.from
-                && clash(kind, policies, older, &attachment)
-        });
-        match rival {
-            Some(older) => stack.rejected.push((attachment, older.clone())),
-            None => kept.push(attachment),
-        }
-    }
-    stack.accepted = kept;
-}
-
-/// Takes the policies in order: one that clashes with any before it, on any target, is rejected on all its targets.
-fn reject_everywhere(stacks: &mut Stacks, kind: &PolicyKind, objects: &Objects, policies: &[Policy]) {
-    let mut all: Vec<Attachment> = stacks.values_mut().flat_map(|stack| std::mem::take(&mut stack.accepted)).collect();
-    all.sort_by(|a, b| compare(objects, policies, a, b).then(a.node.cmp(&b.node)));
-    for of_one in all.chunk_by(|a, b| a.policy == b.policy) {
-        let rival = of_one.iter().find_map(|attachment| {
-            let older = stacks.get(&attachment.node)?.accepted.iter();
-            older.clone().find(|older| clash(kind, policies, older, attachment)).cloned()
-        });
-        for attachment in of_one {
-            let Some(stack) = stacks.get_mut(&attachment.node) else { continue };
-            match &rival {
-                Some(rival) => stack.rejected.push((attachment.clone(), rival.clone())),
-                None => stack.accepted.push(attachment.clone()),
-            }
-        }
-    }
-}
-
-fn clash(kind: &PolicyKind, policies: &[Policy], a: &Attachment, b: &Attachment) -> bool {
-    let fields = match &kind.conflicts {
-        Conflicts::Always => return true,
-        Conflicts::Never => return false,
-        Conflicts::SameField(fields) => fields,
-    };
-    let set = |attachment: &Attachment| {
-        let blocks = &policies[attachment.policy.0 as usize].blocks;
-        blocks.iter().flat_map(|block| leaves(&block.spec, fields)).collect::<Vec<_>>()
-    };
-    let (mine, theirs) = (set(a), set(b));
-    mine.iter().any(|path| theirs.contains(path))
 }
 
 /// The paths of all leaves, or of the named fields that are there.

@@ -91,7 +91,7 @@ fn together(parts: impl Iterator<Item = Part>) -> Vec<Part> {
 }
 
 fn is_in(model: &Model, chain: ChainId, policy: PolicyId) -> bool {
-    model.links(chain).any(|link| matches!(link, Link::Node(node) if is_on(model, node, policy)))
+    model.links(chain).filter_map(Link::node).any(|node| is_on(model, node, policy))
 }
 
 fn is_on(model: &Model, node: NodeId, policy: PolicyId) -> bool {

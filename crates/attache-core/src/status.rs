@@ -1,12 +1,16 @@
 //! What each policy and each target deserves as its status.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 
-use crate::attachment::{Reason, Refusal};
+use crate::attachment::{Attachment, Reason, Refusal};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
+use crate::fold::Outcome;
 use crate::model::{Free, Model};
 use crate::policy::PolicyId;
+use crate::table::Table;
 use crate::topology::NodeId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,55 +62,42 @@ pub struct TargetStatus {
     pub affected_by: Vec<PolicyId>,
 }
 
+/// What became of each policy in all scopes together, by the number of its object.
+pub(crate) type Tallies = Table<Option<Arc<Tally>>>;
+
 impl Engine {
-    /// The status of every policy, in order.
+    /// The status of every policy, in the order of names.
     pub fn policy_statuses(&self) -> Vec<PolicyStatus> {
-        let mut tallies: Vec<Tally> = self.policies().map(|_| Tally::default()).collect();
-        for model in self.models() {
-            for (chain, scopes) in model.scope_counts(self.world()) {
-                for (policy, outcome) in &model.effective(self.world(), chain).outcomes {
-                    tallies[policy.0 as usize].add(scopes, outcome);
-                }
-            }
-        }
-        let mut refusals: HashMap<PolicyId, Vec<&Refusal>> = HashMap::new();
-        for refusal in &self.attachments().refused {
-            refusals.entry(refusal.policy).or_default().push(refusal);
-        }
-        let mut accepted = vec![false; tallies.len()];
-        for model in self.models() {
-            for attachment in model.stacks().values().flat_map(|stack| &stack.accepted) {
-                accepted[attachment.policy.0 as usize] = true;
-            }
-        }
-        let mut rivals = self.rivals();
-        let tallies = tallies.into_iter().enumerate();
-        tallies
-            .map(|(i, tally)| {
-                let policy = PolicyId(i as u32);
-                let refused = refusals.get(&policy).map_or(&[][..], Vec::as_slice);
-                let mut status = policy_status(policy, tally, accepted[i], self.policy(policy).disabled, refused);
-                if !accepted[i] {
-                    status.by = rivals.remove(&policy).unwrap_or_default();
-                }
-                status
-            })
-            .collect()
+        self.policies().map(|(policy, _)| self.policy_status(policy)).collect()
     }
 
-    /// The policies because of which each one was not accepted somewhere.
-    fn rivals(&self) -> HashMap<PolicyId, Vec<PolicyId>> {
-        let mut rivals: HashMap<PolicyId, Vec<PolicyId>> = HashMap::new();
-        for (loser, winner) in
-            self.models().iter().flat_map(|model| model.stacks().values()).flat_map(|it| &it.rejected)
-        {
-            rivals.entry(loser.policy).or_default().push(winner.policy);
+    pub fn policy_status(&self, policy: PolicyId) -> PolicyStatus {
+        let tally = self.tallies().get(policy.0.0 as usize).cloned().flatten().unwrap_or_default();
+        let is_it = |attachment: &Attachment| attachment.policy == policy;
+        let accepted = self.stacks_of(policy).any(|stack| stack.accepted.iter().any(is_it));
+        let refused = self.refusals(policy);
+        let mut status = policy_status(policy, &tally, accepted, self.policy(policy).disabled, &refused);
+        if !accepted {
+            status.by = self.rivals(policy).map(|(_, winner)| winner).collect();
         }
-        for winners in rivals.values_mut() {
-            winners.sort();
-            winners.dedup();
-        }
-        rivals
+        status.by.sort_by(|a, b| self.policy_id(*a).cmp(self.policy_id(*b)));
+        status.by.dedup();
+        status
+    }
+
+    pub(crate) fn tallies(&self) -> &Tallies {
+        self.tallies.get_or_init(|| {
+            let mut tallies = Tallies::default();
+            for model in self.models() {
+                for (chain, scopes) in model.scope_counts(self.world()) {
+                    for (policy, outcome) in &model.effective(self.world(), chain).outcomes {
+                        let tally = tallies.entry(policy.0.0 as usize).get_or_insert_default();
+                        Arc::make_mut(tally).count(i128::from(scopes), outcome);
+                    }
+                }
+            }
+            tallies
+        })
     }
 
     /// Every node to whose scopes policies at it or above it contribute, in the order of the topology.
@@ -179,17 +170,16 @@ fn in_chain(model: &Model, chain: ChainId) -> Vec<PolicyId> {
     stacks.flat_map(|stack| stack.accepted.iter().map(|attachment| attachment.policy)).collect()
 }
 
-fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, disabled: bool, refused: &[&Refusal]) -> PolicyStatus {
+fn policy_status(policy: PolicyId, tally: &Tally, accepted: bool, disabled: bool, refused: &[Refusal]) -> PolicyStatus {
     let messages: Vec<&str> = refused.iter().map(|refusal| refusal.message.as_str()).collect();
-    let why = messages.join("; ");
-    let lost_to_nobody = tally.lost && tally.by.is_empty();
+    let lost_to_nobody = tally.lost > 0 && tally.by.is_empty();
     let mut status = PolicyStatus {
         policy,
         refused: None,
-        message: why,
+        message: messages.join("; "),
         enforcement: tally.enforcement(),
-        by: tally.by,
-        scopes: tally.scopes,
+        by: tally.by.iter().map(|(policy, _)| *policy).collect(),
+        scopes: tally.scopes(),
     };
     if !accepted {
         // A policy that only filters name is fine, and waits for one that does.
@@ -211,40 +201,62 @@ fn policy_status(policy: PolicyId, tally: Tally, accepted: bool, disabled: bool,
     status
 }
 
-/// What became of one policy in all scopes together.
-#[derive(Debug, Default)]
-struct Tally {
-    scopes: ScopeCounts,
-    contributes: bool,
-    lost: bool,
-    by: Vec<PolicyId>,
+/// What became of one policy in all scopes together. Counts of scopes, of which some are gone again, never overflow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    total: i128,
+    enforced: i128,
+    partial: i128,
+    overridden: i128,
+    contributes: i128,
+    lost: i128,
+    /// Who took something, and in how many scopes; in the order of ids.
+    by: Vec<(PolicyId, i128)>,
 }
 
 impl Tally {
-    fn add(&mut self, scopes: u64, outcome: &crate::fold::Outcome) {
-        let counts = &mut self.scopes;
-        counts.total = counts.total.saturating_add(scopes);
+    /// Counts scopes in which this became of the policy, or, if there are less than none, takes them back.
+    pub fn count(&mut self, scopes: i128, outcome: &Outcome) {
+        self.total += scopes;
         let whole = !outcome.lost && !outcome.inactive;
-        let count = match (outcome.contributes, outcome.lost) {
-            _ if whole => &mut counts.enforced,
-            (true, _) => &mut counts.partial,
-            (false, true) => &mut counts.overridden,
+        match (outcome.contributes, outcome.lost) {
+            _ if whole => self.enforced += scopes,
+            (true, _) => self.partial += scopes,
+            (false, true) => self.overridden += scopes,
             (false, false) => return,
-        };
-        *count = count.saturating_add(scopes);
-        self.contributes |= outcome.contributes || whole;
-        self.lost |= outcome.lost;
+        }
+        if outcome.contributes || whole {
+            self.contributes += scopes;
+        }
+        if outcome.lost {
+            self.lost += scopes;
+        }
         for by in &outcome.by {
-            if let Err(at) = self.by.binary_search(by) {
-                self.by.insert(at, *by);
+            match self.by.binary_search_by_key(by, |(policy, _)| *policy) {
+                Err(at) => self.by.insert(at, (*by, scopes)),
+                Ok(at) => {
+                    self.by[at].1 += scopes;
+                    if self.by[at].1 == 0 {
+                        self.by.remove(at);
+                    }
+                }
             }
         }
     }
 
+    fn scopes(&self) -> ScopeCounts {
+        let count = |count: i128| u64::try_from(count).unwrap_or(u64::MAX);
+        ScopeCounts {
+            total: count(self.total),
+            enforced: count(self.enforced),
+            partial: count(self.partial),
+            overridden: count(self.overridden),
+        }
+    }
+
     fn enforcement(&self) -> Enforcement {
-        let ScopeCounts { total, enforced, .. } = self.scopes;
-        match (self.contributes, self.lost) {
-            (true, _) if enforced == total => Enforcement::Enforced,
+        match (self.contributes > 0, self.lost > 0) {
+            (true, _) if self.enforced == self.total => Enforcement::Enforced,
             (true, _) => Enforcement::PartiallyEnforced,
             (false, true) => Enforcement::Overridden,
             (false, false) => Enforcement::NotEnforced,

@@ -64,7 +64,7 @@ impl<'i> Description<'i> {
         let own: BTreeSet<NodeId> =
             nodes.iter().flat_map(|node| topology.sections(*node)).chain(nodes.clone()).collect();
         let met = met(input, &answers);
-        let attached = input.engine.attachments().attached.iter().filter(|it| own.contains(&it.node));
+        let attached = input.engine.attachments().attached().filter(|it| own.contains(&it.node));
         let attached: BTreeSet<(PolicyId, NodeId)> = attached.map(|it| (it.policy, it.node)).collect();
         let here = |at: &(PolicyId, NodeId)| met.get(at).cloned().unwrap_or_default();
         let inherited = met.keys().filter(|at| !attached.contains(at));
@@ -148,13 +148,9 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
     let is_it = |name: &str| name.split('#').next() == Some(whole.as_str());
     let refused = engine.topology().refused().iter().filter(|it| is_it(&it.parent) || is_it(&it.child));
     let refused: Vec<_> = refused.map(|it| (&engine.objects().get(it.by).id, &it.path)).collect();
-    let unwanted: BTreeSet<&ObjectRef> = engine
-        .attachments()
-        .refused
-        .iter()
-        .filter(|refusal| wants(input, refusal.policy, &target.id))
-        .map(|refusal| engine.policy_id(refusal.policy))
-        .collect();
+    let policies = engine.policies().map(|(policy, _)| policy);
+    let unwanted = policies.filter(|policy| wants(input, *policy, &target.id) && !engine.refusals(*policy).is_empty());
+    let unwanted: BTreeSet<&ObjectRef> = unwanted.map(|policy| engine.policy_id(policy)).collect();
     let mut findings = lint(engine, &input.problems);
     findings.retain(|finding| {
         let Some(object) = finding.problem.object.as_deref() else { return false };

@@ -1,6 +1,6 @@
 //! Which scopes a question is about, and which of them have the same answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use attache_core::chain::{ChainId, Link};
 use attache_core::model::{Model, Scope};
@@ -102,10 +102,10 @@ impl Focus {
     fn targets(&self, input: &Input, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
         let (world, topology) = (input.engine.world(), input.engine.topology());
         let mut found = Vec::new();
-        let mut seen = vec![false; topology.nodes().len()];
+        let mut seen = HashSet::new();
         let mut todo = nodes.to_vec();
         while let Some(node) = todo.pop() {
-            if std::mem::replace(&mut seen[node.0 as usize], true) {
+            if !seen.insert(node) {
                 continue;
             }
             if model.is_effective_target(world, node) {

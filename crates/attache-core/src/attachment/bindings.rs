@@ -39,13 +39,15 @@ impl Attaching<'_> {
             }
             if placed.is_empty() {
                 let message = unplaced(bindings, bound);
-                self.result.refused.push(Refusal { policy, target: None, reason: Reason::TargetNotFound, message });
+                let refusal = Refusal { policy, target: None, reason: Reason::TargetNotFound, message };
+                self.result.entry(policy).refused.push(refusal);
             }
             for (target, escalated) in placed {
                 let Some(node) = self.topology.find(self.objects, target) else { continue };
                 let escalation = bindings.escalation.as_ref().filter(|_| escalated);
                 let patch = escalation.map(|it| (it.sets.clone(), Value::Str(it.value.clone()))).map(Arc::new);
-                self.result.attached.push(Attachment { policy, node, via: Via::Target, from: None, patch });
+                let attachment = Attachment { policy, node, via: Via::Target, from: None, patch };
+                self.result.entry(policy).to.push(attachment);
             }
         }
     }

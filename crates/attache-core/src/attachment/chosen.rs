@@ -9,7 +9,7 @@ use crate::kinds::{Among, LevelName, PolicyKind};
 use crate::object::{Object, Objects};
 use crate::policy::Choice;
 use crate::selector::selects;
-use crate::topology::{Level, NodeId, Topology, label};
+use crate::topology::{Level, Namespace, NodeId, Topology, label};
 use crate::value::Value;
 
 /// What can be chosen, by namespace, in order. Found out when somebody chooses.
@@ -21,7 +21,7 @@ impl<'o> Choosable<'o> {
         self.0.get_or_init(|| {
             let mut found: HashMap<&str, Vec<(NodeId, &Object)>> = HashMap::new();
             for (id, object) in objects.iter() {
-                let node = NodeId(id.0);
+                let node = NodeId::whole(id);
                 if matches!(topology.node(node).level, Level::Workload | Level::Gateway | Level::Backend) {
                     found.entry(&object.id.namespace).or_default().push((node, object));
                 }
@@ -77,7 +77,7 @@ impl Attaching<'_> {
             Some(selector) => {
                 let all = self.topology.nodes().filter(|(_, node)| node.level == Level::Namespace);
                 let selected = |node: &NodeId| {
-                    let namespace = self.namespaces.get(&self.topology.id(self.objects, *node).name);
+                    let namespace = Namespace::named(self.objects, &self.topology.id(self.objects, *node).name);
                     selects(selector, |key| namespace.label(key))
                 };
                 all.map(|(node, _)| node).filter(selected).collect()

@@ -20,7 +20,7 @@ impl ByHost {
         self.0.get_or_init(|| {
             let mut found: HashMap<String, Vec<NodeId>> = HashMap::new();
             for (id, object) in objects.iter() {
-                let node = NodeId(id.0);
+                let node = NodeId::whole(id);
                 if topology.node(node).level != Level::Backend {
                     continue;
                 }

@@ -6,7 +6,7 @@ mod hosts;
 mod placements;
 mod ports;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use hashbrown::HashMap;
 use smol_str::SmolStr;
@@ -14,10 +14,11 @@ use smol_str::SmolStr;
 use crate::kinds::{CrossNamespace, KindId, LevelName, PolicyKind, Registry};
 use crate::names;
 use crate::object::{Object, ObjectRef, Objects};
-use crate::policy::{From, Policy, PolicyId, Target, TargetSelector, Wanted};
+use crate::policy::{From, Policies, Policy, PolicyId, Target, TargetSelector, Wanted};
 use crate::problem::Problem;
 use crate::selector::selects;
-use crate::topology::{Grants, Level, Namespaces, NodeId, Owner, Topology};
+use crate::table::Table;
+use crate::topology::{Level, Namespace, NodeId, Topology};
 use crate::value::Value;
 use chosen::Choosable;
 use hosts::ByHost;
@@ -76,17 +77,57 @@ impl Reason {
     }
 }
 
-#[derive(Debug, Default)]
+/// What became of all policies.
+#[derive(Clone, Debug, Default)]
 pub struct Attachments {
-    pub attached: Vec<Attachment>,
-    pub refused: Vec<Refusal>,
+    by_policy: Table<Option<Arc<Attached>>>,
+    /// What is wrong with who binds policies.
     pub problems: Vec<Problem>,
 }
 
+/// What became of the targets of one policy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attached {
+    pub to: Vec<Attachment>,
+    pub refused: Vec<Refusal>,
+    /// What is wrong with it, though it can be used.
+    pub problems: Vec<Problem>,
+}
+
+impl Attachments {
+    pub fn of(&self, policy: PolicyId) -> &Attached {
+        static NOTHING: LazyLock<Attached> = LazyLock::new(Attached::default);
+        self.by_policy.get(policy.0.0 as usize).and_then(Option::as_deref).unwrap_or(&NOTHING)
+    }
+
+    pub(crate) fn set(&mut self, policy: PolicyId, attached: Option<Attached>) {
+        *self.by_policy.entry(policy.0.0 as usize) = attached.map(Arc::new);
+    }
+
+    fn entry(&mut self, policy: PolicyId) -> &mut Attached {
+        Arc::make_mut(self.by_policy.entry(policy.0.0 as usize).get_or_insert_default())
+    }
+
+    /// Everything that is attached, policy by policy, in the order of ids.
+    pub fn attached(&self) -> impl Iterator<Item = &Attachment> + Clone {
+        self.by_policy.iter().flatten().flat_map(|attached| &attached.to)
+    }
+
+    /// Everything that was refused for other reasons than another policy, in the order of ids.
+    pub fn refused(&self) -> impl Iterator<Item = &Refusal> + Clone {
+        self.by_policy.iter().flatten().flat_map(|attached| &attached.refused)
+    }
+
+    /// What is wrong with policies that can be used, and with who binds them.
+    pub fn problems(&self) -> impl Iterator<Item = &Problem> + Clone {
+        self.by_policy.iter().flatten().flat_map(|attached| &attached.problems).chain(&self.problems)
+    }
+}
+
 /// The objects that policies name and that exist by that alone.
-pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &[Policy]) -> Vec<ObjectRef> {
+pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<ObjectRef> {
     let mut named = Vec::new();
-    for policy in policies {
+    for (_, policy) in policies.iter() {
         let kind = kinds.get(policy.kind);
         for target in &policy.targets {
             let Wanted::Object { group, kind: wanted, namespace, name, .. } = &target.wanted else { continue };
@@ -104,20 +145,11 @@ pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &[Policy])
     named
 }
 
-pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies: &[Policy]) -> Attachments {
-    let mut attaching = Attaching {
-        objects,
-        topology,
-        grants: Grants::of(objects),
-        namespaces: Namespaces::of(objects),
-        choosable: Choosable::default(),
-        by_host: ByHost::default(),
-        result: Attachments::default(),
-    };
+pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies: &Policies) -> Attachments {
+    let mut attaching = Attaching::new(objects, topology);
     let mut by_ref: HashMap<&ObjectRef, PolicyId> = HashMap::new();
     let mut bound: HashMap<KindId, Vec<(PolicyId, &Object)>> = HashMap::new();
-    for (i, policy) in policies.iter().enumerate() {
-        let id = PolicyId(i as u32);
+    for (id, policy) in policies.iter() {
         let kind = kinds.get(policy.kind);
         if kind.extension_ref {
             by_ref.insert(&objects.get(policy.object).id, id);
@@ -125,7 +157,8 @@ pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies
         if kind.bindings.is_some() && policy.invalid.is_none() && !policy.disabled {
             bound.entry(policy.kind).or_default().push((id, objects.get(policy.object)));
         }
-        attaching.policy(id, policy, kind);
+        let attached = attaching.policy(id, policy, kind);
+        attaching.result.set(id, Some(attached));
     }
     for (id, kind) in kinds.iter() {
         if let Some(bindings) = &kind.bindings {
@@ -133,9 +166,35 @@ pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies
         }
     }
     if !by_ref.is_empty() {
-        attaching.filters(policies, &by_ref);
+        for (node, _) in topology.nodes().filter(|(_, node)| node.level == Level::RouteRule) {
+            for (id, position) in filters(objects, topology, node) {
+                let Some(&policy) = by_ref.get(&id) else { continue };
+                if policies[policy].invalid.is_none() {
+                    attaching.result.entry(policy).to.push(by_filter(policy, node, position));
+                }
+            }
+        }
     }
     attaching.result
+}
+
+/// What the filters of a rule name, each with its position.
+pub(crate) fn filters(objects: &Objects, topology: &Topology, rule: NodeId) -> Vec<(ObjectRef, u32)> {
+    let Some(spec) = topology.section_value(objects, rule) else { return Vec::new() };
+    let namespace = &topology.id(objects, rule).namespace;
+    let filters = spec.list_at("filters").iter().enumerate();
+    let named = filters.filter_map(|(position, filter)| Some((position, filter.get("extensionRef")?)));
+    named
+        .map(|(position, reference)| {
+            let text = |key| reference.get_str(key).unwrap_or_default();
+            (ObjectRef::new(text("group"), text("kind"), namespace, text("name")), position as u32)
+        })
+        .collect()
+}
+
+/// A policy that a filter of a rule names.
+pub(crate) fn by_filter(policy: PolicyId, rule: NodeId, position: u32) -> Attachment {
+    Attachment { policy, node: rule, via: Via::Filter(position), from: None, patch: None }
 }
 
 /// What is wrong with targets that do not go together.
@@ -146,11 +205,9 @@ fn mixed(kind: &PolicyKind, targets: &[Target]) -> Option<String> {
     Some(format!("{} cannot target a {} and a {} at once", kind.kind, alone.1, other.1))
 }
 
-struct Attaching<'o> {
+pub(crate) struct Attaching<'o> {
     objects: &'o Objects,
     topology: &'o Topology,
-    grants: Grants<'o>,
-    namespaces: Namespaces<'o>,
     choosable: Choosable<'o>,
     by_host: ByHost,
     result: Attachments,
@@ -162,11 +219,18 @@ type Place = (NodeId, Option<NodeId>, Via);
 type Outcome<T> = Result<T, (Reason, String)>;
 
 impl<'o> Attaching<'o> {
-    fn policy(&mut self, id: PolicyId, policy: &Policy, kind: &PolicyKind) {
+    pub fn new(objects: &'o Objects, topology: &'o Topology) -> Self {
+        let (choosable, by_host) = (Choosable::default(), ByHost::default());
+        Attaching { objects, topology, choosable, by_host, result: Attachments::default() }
+    }
+
+    /// What becomes of the targets that a policy itself names.
+    pub fn policy(&self, id: PolicyId, policy: &Policy, kind: &PolicyKind) -> Attached {
+        let mut result = Attached::default();
         let object = self.objects.get(policy.object);
         if !kind.versions.is_empty() && !kind.versions.contains(&object.version) {
             let known = kind.versions.join(", ");
-            self.result.problems.push(
+            result.problems.push(
                 Problem::warning(format!("`{}` is not a known version of {}", object.version, kind.full_name()))
                     .about(object)
                     .help(format!("it is read as {known}")),
@@ -174,23 +238,24 @@ impl<'o> Attaching<'o> {
         }
         if let Some(path) = &policy.unused {
             let problem = Problem::warning("the selector counts for nothing: the policy names its targets");
-            self.result.problems.push(problem.at(object, path.clone()).help("keep one of the two"));
+            result.problems.push(problem.at(object, path.clone()).help("keep one of the two"));
         }
+        let refuse =
+            |target: Option<usize>, reason: Reason, message: String| Refusal { policy: id, target, reason, message };
         if let Some(invalid) = &policy.invalid {
             let message = format!("{}: {}", invalid.path, invalid.message);
-            self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
-            return;
+            result.refused.push(refuse(None, Reason::Invalid, message));
+            return result;
         }
         if kind.bindings.is_some() || policy.disabled {
-            return;
+            return result;
         }
         if policy.targets.is_empty() && !kind.extension_ref {
-            let message = "it names no target".to_string();
-            self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
+            result.refused.push(refuse(None, Reason::Invalid, "it names no target".to_string()));
         }
         if let Some(message) = mixed(kind, &policy.targets) {
-            self.result.refused.push(Refusal { policy: id, target: None, reason: Reason::Invalid, message });
-            return;
+            result.refused.push(refuse(None, Reason::Invalid, message));
+            return result;
         }
         for (i, target) in policy.targets.iter().enumerate() {
             match self.target(object, kind, target) {
@@ -202,13 +267,12 @@ impl<'o> Attaching<'o> {
                         from,
                         patch: None,
                     });
-                    self.result.attached.extend(attached);
+                    result.to.extend(attached);
                 }
-                Err((reason, message)) => {
-                    self.result.refused.push(Refusal { policy: id, target: Some(i), reason, message });
-                }
+                Err((reason, message)) => result.refused.push(refuse(Some(i), reason, message)),
             }
         }
+        result
     }
 
     fn target(&self, policy: &Object, kind: &PolicyKind, target: &Target) -> Outcome<Vec<Place>> {
@@ -272,9 +336,7 @@ impl<'o> Attaching<'o> {
         }
         match kind.cross_namespace {
             CrossNamespace::Consumer => Ok(self.namespace(own)),
-            CrossNamespace::Granted if self.grants.permit(&policy.id, &id.group, &id.kind, &id.namespace, &id.name) => {
-                Ok(None)
-            }
+            CrossNamespace::Granted if self.permits(&policy.id, id) => Ok(None),
             CrossNamespace::Granted => refuse(format!(
                 "no ReferenceGrant in namespace `{}` lets {} in namespace `{own}` target {id}",
                 id.namespace, kind.kind
@@ -283,6 +345,10 @@ impl<'o> Attaching<'o> {
                 refuse(format!("{id} is in another namespace than the policy, which {} does not allow", kind.kind))
             }
         }
+    }
+
+    fn permits(&self, from: &ObjectRef, to: &ObjectRef) -> bool {
+        self.topology.grants().permit(self.objects, from, &to.group, &to.kind, &to.namespace, &to.name)
     }
 
     fn section(&self, kind: &PolicyKind, owner: NodeId, section: &str) -> Outcome<NodeId> {
@@ -349,7 +415,7 @@ impl<'o> Attaching<'o> {
                 From::Same => own || everywhere,
                 From::All => true,
                 From::Selected(labels) => {
-                    let namespace = self.namespaces.get(&object.id.namespace);
+                    let namespace = Namespace::named(self.objects, &object.id.namespace);
                     selects(labels, |key| namespace.label(key))
                 }
             };
@@ -361,7 +427,7 @@ impl<'o> Attaching<'o> {
                 Err(_) if everywhere => None,
                 Err(_) => continue,
             };
-            let node = NodeId(id.0);
+            let node = NodeId::whole(id);
             let node = match &wanted.section {
                 Some(section) => match self.topology.section(node, section) {
                     Some(section) => section,
@@ -379,24 +445,5 @@ impl<'o> Attaching<'o> {
             ));
         }
         Ok(found)
-    }
-
-    /// Policies that a route's own rule names in a filter.
-    fn filters(&mut self, policies: &[Policy], by_ref: &HashMap<&ObjectRef, PolicyId>) {
-        for (node, rule) in self.topology.nodes().filter(|(_, node)| node.level == Level::RouteRule) {
-            let Owner::Object(owner) = rule.owner else { continue };
-            let route = self.objects.get(owner);
-            let Some(rule) = self.topology.section_value(self.objects, node) else { continue };
-            for (position, filter) in rule.list_at("filters").iter().enumerate() {
-                let Some(reference) = filter.get("extensionRef") else { continue };
-                let text = |key| reference.get_str(key).unwrap_or_default();
-                let id = ObjectRef::new(text("group"), text("kind"), &route.id.namespace, text("name"));
-                let Some(&policy) = by_ref.get(&id) else { continue };
-                if policies[policy.0 as usize].invalid.is_none() {
-                    let via = Via::Filter(position as u32);
-                    self.result.attached.push(Attachment { policy, node, via, from: None, patch: None });
-                }
-            }
-        }
     }
 }

@@ -1,8 +1,10 @@
 //! The part of the topology that one hierarchy looks at: each node with its nearest parents that belong to it.
 
+use std::sync::Arc;
+
 use crate::kinds::{Class, LevelName, PolicyKind, Waypoints};
 use crate::object::Objects;
-use crate::topology::{Level, NodeId, Topology};
+use crate::topology::{Level, NodeId, NodeMap, Topology};
 
 /// How requests arrive at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,115 +16,151 @@ pub struct Arrival {
 }
 
 /// Kinds with the same hierarchy share it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Hierarchy {
-    member: Vec<bool>,
-    /// The arrivals at node `n` are `arrivals[start[n]..][..length[n]]`. There is always one.
-    start: Vec<u32>,
-    length: Vec<u32>,
-    arrivals: Vec<Arrival>,
+    shape: Arc<Shape>,
+    places: NodeMap<Place>,
     has_namespaces: bool,
-    /// The nodes for which what holds for their Namespaces does not; none of them if it is empty.
-    apart: Vec<bool>,
 }
 
 /// What of a kind makes its hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape<'k> {
-    levels: &'k [LevelName],
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    levels: Vec<LevelName>,
     by_namespace: bool,
-    waypoints: Option<&'k Waypoints>,
+    waypoints: Option<Waypoints>,
+}
+
+/// How a hierarchy sees a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    member: bool,
+    /// What holds for its Namespaces does not hold for it.
+    apart: bool,
+    arrivals: Arrivals,
+}
+
+/// There is always one, and mostly no other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Arrivals {
+    One(Arrival),
+    Several(Arc<[Arrival]>),
+}
+
+/// From outside of the hierarchy.
+const OUTSIDE: Arrival = Arrival { parent: None, from: None };
+
+impl Default for Place {
+    fn default() -> Self {
+        Place { member: false, apart: false, arrivals: Arrivals::One(OUTSIDE) }
+    }
 }
 
 impl PolicyKind {
-    pub fn shape(&self) -> Shape<'_> {
-        Shape { levels: &self.hierarchy, by_namespace: self.by_namespace, waypoints: self.waypoints.as_ref() }
+    pub fn shape(&self) -> Shape {
+        Shape { levels: self.hierarchy.clone(), by_namespace: self.by_namespace, waypoints: self.waypoints.clone() }
     }
 }
 
 impl Hierarchy {
-    pub fn new(objects: &Objects, topology: &Topology, shape: Shape<'_>) -> Hierarchy {
-        let levels = shape.levels;
-        let count = topology.nodes().len();
-        let member: Vec<bool> = topology
-            .nodes()
-            .map(|(node, it)| {
-                let is_copy = shape.by_namespace && it.level == Level::Frontend;
-                let id = topology.id(objects, node);
-                !is_copy && levels.iter().any(|name| name.takes(it.level, &id.group, &id.kind))
-            })
-            .collect();
-        let mut hierarchy = Hierarchy {
-            member,
-            start: vec![0; count],
-            length: vec![0; count],
-            arrivals: Vec::new(),
-            has_namespaces: levels.contains(&LevelName::Level(Level::Namespace)),
-            apart: Vec::new(),
-        };
-        if shape.by_namespace {
-            hierarchy.stand_alone(objects, topology, shape.waypoints);
-            return hierarchy;
-        }
+    pub fn new(objects: &Objects, topology: &Topology, shape: Shape) -> Hierarchy {
+        let has_namespaces = shape.levels.contains(&LevelName::Level(Level::Namespace));
+        let mut hierarchy = Hierarchy { shape: Arc::new(shape), places: NodeMap::default(), has_namespaces };
         let mut found = Vec::new();
         for &node in topology.order() {
-            found.clear();
-            let live = topology.live(node);
-            let mut add = |parent: NodeId| {
-                let from = consumer(topology, parent, node);
-                if hierarchy.has(parent) {
-                    found.push(Arrival { parent: Some(parent), from });
-                } else {
-                    let above = hierarchy.arrivals(parent).iter();
-                    found.extend(above.map(|it| Arrival { parent: it.parent, from: it.from.or(from) }));
-                }
-            };
-            if topology.node(node).level == Level::BackendPort {
-                // Through its Service alone every rule would reach every port.
-                topology.rules_naming(node).iter().filter(|&&it| topology.live(it)).for_each(|it| add(*it));
-            } else {
-                // Nothing arrives by way of a parent that nothing arrives at.
-                topology.parents(node).iter().filter(|&&it| !live || topology.live(it)).for_each(|it| add(*it));
-            }
-            match found.len() {
-                0 => found.push(Arrival { parent: None, from: None }),
-                1 => {}
-                _ => {
-                    found.sort_unstable();
-                    found.dedup();
-                }
-            }
-            let at = node.0 as usize;
-            hierarchy.start[at] = hierarchy.arrivals.len() as u32;
-            hierarchy.length[at] = found.len() as u32;
-            hierarchy.arrivals.extend_from_slice(&found);
+            *hierarchy.places.entry(node) = hierarchy.look(objects, topology, node, &mut found);
         }
         hierarchy
     }
 
-    pub fn has(&self, node: NodeId) -> bool {
-        self.member[node.0 as usize]
+    /// Looks at a node again, after its parents, and tells whether anything about it is different.
+    pub fn settle(&mut self, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
+        let place = self.look(objects, topology, node, &mut Vec::new());
+        let changed = self.places.get(node) != Some(&place);
+        if changed {
+            *self.places.entry(node) = place;
+        }
+        changed
+    }
+
+    /// Forgets a node that is not there any more.
+    pub fn forget(&mut self, node: NodeId) {
+        if self.places.get(node).is_some_and(|place| *place != Place::default()) {
+            *self.places.entry(node) = Place::default();
+        }
+    }
+
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Each node stands for itself, but for Services behind waypoints.
+    pub fn has_waypoints(&self) -> bool {
+        self.shape.waypoints.is_some()
+    }
+
+    fn look(&self, objects: &Objects, topology: &Topology, node: NodeId, found: &mut Vec<Arrival>) -> Place {
+        let it = topology.node(node);
+        let id = topology.id(objects, node);
+        let is_copy = self.shape.by_namespace && it.level == Level::Frontend;
+        let takes = |name: &LevelName| name.takes(it.level, &id.group, &id.kind);
+        let member = !is_copy && self.shape.levels.iter().any(takes);
+        if self.shape.by_namespace {
+            return self.stand_alone(objects, topology, node, member);
+        }
+        self.arrive(topology, node, found);
+        let arrivals = match found[..] {
+            [] => Arrivals::One(OUTSIDE),
+            [one] => Arrivals::One(one),
+            _ => {
+                found.sort_unstable();
+                found.dedup();
+                if let [one] = found[..] { Arrivals::One(one) } else { Arrivals::Several(found.as_slice().into()) }
+            }
+        };
+        Place { member, apart: false, arrivals }
+    }
+
+    fn arrive(&self, topology: &Topology, node: NodeId, found: &mut Vec<Arrival>) {
+        found.clear();
+        let mut add = |parent: NodeId| {
+            let from = consumer(topology, parent, node);
+            if self.has(parent) {
+                found.push(Arrival { parent: Some(parent), from });
+            } else {
+                let above = self.arrivals(parent).iter();
+                found.extend(above.map(|it| Arrival { parent: it.parent, from: it.from.or(from) }));
+            }
+        };
+        if topology.node(node).level == Level::BackendPort {
+            // Through its Service alone every rule would reach every port.
+            topology.rules_naming(node).iter().filter(|&&it| topology.live(it)).for_each(|it| add(*it));
+        } else {
+            // Nothing arrives by way of a parent that nothing arrives at.
+            let live = topology.live(node);
+            topology.parents(node).iter().filter(|&&it| !live || topology.live(it)).for_each(|it| add(*it));
+        }
     }
 
     /// Each node for itself, but for Services behind waypoints; those that have none are left out.
-    fn stand_alone(&mut self, objects: &Objects, topology: &Topology, waypoints: Option<&Waypoints>) {
-        self.arrivals = vec![Arrival { parent: None, from: None }];
-        self.length.fill(1);
-        let Some(waypoints) = waypoints else { return };
-        self.apart = topology.nodes().map(|(node, _)| waypoints.is_apart(objects, topology, node)).collect();
-        for (node, it) in topology.nodes().filter(|(node, _)| self.apart[node.0 as usize]) {
-            let parent = match it.level {
-                Level::GatewayClass => continue,
-                Level::Gateway => topology.parents(node).first().copied(),
-                _ => waypoints.before(objects, topology, node),
-            };
-            let at = node.0 as usize;
-            self.member[at] &= parent.is_some();
-            if self.member[at] {
-                self.start[at] = self.arrivals.len() as u32;
-                self.arrivals.push(Arrival { parent, from: None });
-            }
+    fn stand_alone(&self, objects: &Objects, topology: &Topology, node: NodeId, member: bool) -> Place {
+        let alone = Place { member, apart: false, arrivals: Arrivals::One(OUTSIDE) };
+        let Some(waypoints) = &self.shape.waypoints else { return alone };
+        if !waypoints.is_apart(objects, topology, node) {
+            return alone;
         }
+        let parent = match topology.node(node).level {
+            Level::GatewayClass => return Place { apart: true, ..alone },
+            Level::Gateway => topology.parents(node).first().copied(),
+            _ => waypoints.before(objects, topology, node),
+        };
+        let member = member && parent.is_some();
+        let parent = parent.filter(|_| member);
+        Place { member, apart: true, arrivals: Arrivals::One(Arrival { parent, from: None }) }
+    }
+
+    pub fn has(&self, node: NodeId) -> bool {
+        self.places.get(node).is_some_and(|place| place.member)
     }
 
     /// Whether Namespaces stand above what lives in them.
@@ -132,12 +170,15 @@ impl Hierarchy {
 
     /// Whether its Namespace stands above a node.
     pub fn in_namespace(&self, node: NodeId) -> bool {
-        self.has_namespaces && !self.apart.get(node.0 as usize).is_some_and(|apart| *apart)
+        self.has_namespaces && !self.places.get(node).is_some_and(|place| place.apart)
     }
 
     pub fn arrivals(&self, node: NodeId) -> &[Arrival] {
-        let at = node.0 as usize;
-        &self.arrivals[self.start[at] as usize..][..self.length[at] as usize]
+        match self.places.get(node).map(|place| &place.arrivals) {
+            Some(Arrivals::One(one)) => std::slice::from_ref(one),
+            Some(Arrivals::Several(several)) => several,
+            None => &[OUTSIDE],
+        }
     }
 }
 

@@ -6,8 +6,7 @@ mod sets;
 mod terms;
 mod waypoints;
 
-use hashbrown::HashMap;
-
+use crate::table::{Finder, Table, hash};
 use crate::topology::NodeId;
 
 pub use hierarchy::{Arrival, Hierarchy, Shape, is_effective_target};
@@ -25,8 +24,8 @@ impl ChainId {
 /// What a chain has more than the one above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Link {
-    /// The policies on this node.
-    Node(NodeId),
+    /// The policies on this node. When they change the version does, and with it every chain that has them.
+    Node(NodeId, u32),
     /// From here on, requests from this Namespace are meant, apart from all others.
     From(NodeId),
     /// From here on, policies meet on these terms.
@@ -39,7 +38,7 @@ impl Link {
     /// The node whose policies it adds.
     pub fn node(self) -> Option<NodeId> {
         match self {
-            Link::Node(node) => Some(node),
+            Link::Node(node, _) => Some(node),
             Link::From(_) | Link::Only(_) | Link::On(_) => None,
         }
     }
@@ -47,35 +46,61 @@ impl Link {
     /// The Namespace to whose requests it limits the chain.
     pub fn from(self) -> Option<NodeId> {
         match self {
-            Link::Node(_) | Link::On(_) => None,
+            Link::Node(..) | Link::On(_) => None,
             Link::From(namespace) | Link::Only(namespace) => Some(namespace),
         }
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Chains {
-    links: Vec<(ChainId, Link)>,
-    by_link: HashMap<(ChainId, Link), ChainId>,
+    /// The chain above, and what this one has more. The empty chain is its own parent, its link is never looked at.
+    links: Table<Option<(ChainId, Link)>>,
+    by_link: Finder,
 }
 
 impl Default for Chains {
     fn default() -> Self {
-        // The empty chain is its own parent; its link is never looked at.
-        Chains { links: vec![(ChainId::EMPTY, Link::Node(NodeId(u32::MAX)))], by_link: HashMap::new() }
+        let nothing = Some((ChainId::EMPTY, Link::On(Terms::default())));
+        Chains { links: [nothing].into_iter().collect(), by_link: Finder::default() }
     }
 }
 
 impl Chains {
-    pub fn push(&mut self, chain: ChainId, link: Link) -> ChainId {
-        *self.by_link.entry((chain, link)).or_insert_with(|| {
-            self.links.push((chain, link));
-            ChainId(self.links.len() as u32 - 1)
-        })
+    /// The chain that goes on with a link; if there is none yet, it becomes the one at `free`.
+    pub fn push(&mut self, chain: ChainId, link: Link, free: impl FnOnce(&Self) -> ChainId) -> ChainId {
+        if let Some(known) = self.find(chain, link) {
+            return known;
+        }
+        let id = free(self);
+        *self.links.entry(id.0 as usize) = Some((chain, link));
+        let links = &self.links;
+        self.by_link.insert(hash(&Some((chain, link))), id.0, |at| hash_at(links, at));
+        id
+    }
+
+    /// The next that was never used.
+    pub fn next(&self) -> ChainId {
+        ChainId(self.links.len() as u32)
+    }
+
+    /// Forgets a chain, and tells the one above it.
+    pub fn remove(&mut self, chain: ChainId) -> Option<ChainId> {
+        let (above, link) = self.links.get(chain.0 as usize).copied().flatten()?;
+        let links = &self.links;
+        self.by_link.remove(hash(&Some((above, link))), chain.0, |at| hash_at(links, at));
+        *self.links.entry(chain.0 as usize) = None;
+        Some(above)
     }
 
     pub fn find(&self, chain: ChainId, link: Link) -> Option<ChainId> {
-        self.by_link.get(&(chain, link)).copied()
+        let is_it = |at: u32| self.links[at as usize] == Some((chain, link));
+        self.by_link.find(hash(&Some((chain, link))), is_it).map(ChainId)
+    }
+
+    /// The chain above.
+    pub fn above(&self, chain: ChainId) -> ChainId {
+        self.links[chain.0 as usize].map_or(ChainId::EMPTY, |(above, _)| above)
     }
 
     /// The links of a chain, lowest first.
@@ -85,14 +110,14 @@ impl Chains {
             if at == ChainId::EMPTY {
                 return None;
             }
-            let (parent, link) = self.links[at.0 as usize];
+            let (parent, link) = self.links[at.0 as usize]?;
             at = parent;
             Some(link)
         })
     }
 
     pub fn contains(&self, chain: ChainId, node: NodeId) -> bool {
-        self.links(chain).any(|link| link == Link::Node(node))
+        self.links(chain).any(|link| link.node() == Some(node))
     }
 
     /// The Namespace whose requests are meant, if not all are.
@@ -104,12 +129,16 @@ impl Chains {
     pub fn terms(&self, chain: ChainId) -> Terms {
         self.links(chain).fold(Terms::default(), |terms, link| match link {
             Link::On(more) => terms.and(more),
-            Link::Node(_) | Link::From(_) | Link::Only(_) => terms,
+            Link::Node(..) | Link::From(_) | Link::Only(_) => terms,
         })
     }
 
-    /// How many chains there are, the empty one included.
-    pub fn count(&self) -> usize {
+    /// One more than the highest id there is.
+    pub fn bound(&self) -> usize {
         self.links.len()
     }
+}
+
+fn hash_at(links: &Table<Option<(ChainId, Link)>>, at: u32) -> u64 {
+    hash(&links[at as usize])
 }

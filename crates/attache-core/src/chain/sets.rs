@@ -1,18 +1,19 @@
 //! Sets of chains with the number of scopes in which each is met, interned: most nodes have what their parents have.
 
-use hashbrown::HashMap;
+use std::sync::Arc;
 
 use super::ChainId;
+use crate::table::{Finder, Table, hash};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SetId(u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SetId(pub u32);
 
-type Set = Box<[(ChainId, u64)]>;
+type Set = Arc<[(ChainId, u64)]>;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ChainSets {
-    sets: Vec<Set>,
-    by_set: HashMap<Set, SetId>,
+    sets: Table<Option<Set>>,
+    by_set: Finder,
 }
 
 impl SetId {
@@ -22,18 +23,19 @@ impl SetId {
 
 impl Default for ChainSets {
     fn default() -> Self {
-        let root: Set = Box::new([(ChainId::EMPTY, 1)]);
-        ChainSets { by_set: HashMap::from_iter([(root.clone(), SetId::ROOT)]), sets: vec![root] }
+        let mut sets = ChainSets { sets: Table::default(), by_set: Finder::default() };
+        sets.intern(&mut vec![(ChainId::EMPTY, 1)], ChainSets::next);
+        sets
     }
 }
 
 impl ChainSets {
     pub fn get(&self, id: SetId) -> &[(ChainId, u64)] {
-        &self.sets[id.0 as usize]
+        self.sets.get(id.0 as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// The set of these, where the same chain may come several times.
-    pub fn intern(&mut self, chains: &mut Vec<(ChainId, u64)>) -> SetId {
+    /// The set of these, where the same chain may come several times; if there is none yet, it becomes the one at `free`.
+    pub fn intern(&mut self, chains: &mut Vec<(ChainId, u64)>, free: impl FnOnce(&Self) -> SetId) -> SetId {
         chains.sort_unstable_by_key(|(chain, _)| *chain);
         chains.dedup_by(|later, first| {
             let same = later.0 == first.0;
@@ -42,13 +44,35 @@ impl ChainSets {
             }
             same
         });
-        if let Some(id) = self.by_set.get(chains.as_slice()) {
-            return *id;
+        let is_it = |at: u32| self.get(SetId(at)) == chains.as_slice();
+        if let Some(known) = self.by_set.find(hash(chains.as_slice()), is_it) {
+            return SetId(known);
         }
-        let id = SetId(self.sets.len() as u32);
-        let set: Set = chains.as_slice().into();
-        self.sets.push(set.clone());
-        self.by_set.insert(set, id);
+        let id = free(self);
+        *self.sets.entry(id.0 as usize) = Some(chains.as_slice().into());
+        let sets = &self.sets;
+        self.by_set.insert(hash(chains.as_slice()), id.0, |at| hash_at(sets, at));
         id
     }
+
+    /// The next that was never used.
+    pub fn next(&self) -> SetId {
+        SetId(self.sets.len() as u32)
+    }
+
+    /// Forgets a set.
+    pub fn remove(&mut self, id: SetId) {
+        let sets = &self.sets;
+        self.by_set.remove(hash_at(sets, id.0), id.0, |at| hash_at(sets, at));
+        *self.sets.entry(id.0 as usize) = None;
+    }
+
+    /// One more than the highest id there is.
+    pub fn bound(&self) -> usize {
+        self.sets.len()
+    }
+}
+
+fn hash_at(sets: &Table<Option<Set>>, at: u32) -> u64 {
+    hash(sets[at as usize].as_deref().unwrap_or_default())
 }

@@ -26,7 +26,7 @@ impl Waypoints {
         }
         let home = holder.labels().get_str(&self.namespace_label).unwrap_or(&object.id.namespace);
         let gateway = objects.lookup(GATEWAY_API, "Gateway", home, name)?;
-        self.is_one(objects.get(gateway)).then_some(NodeId(gateway.0))
+        self.is_one(objects.get(gateway)).then_some(NodeId::whole(gateway))
     }
 
     /// Whether a node is reached only by policies that name it, or what stands before it.

@@ -13,7 +13,7 @@ use smol_str::SmolStr;
 use crate::attachment::Attachment;
 use crate::chain::Terms;
 use crate::kinds::{DictatedBy, Inherit, Pattern, PolicyKind, SameLevel, Strategy};
-use crate::policy::{Block, Policy, Which};
+use crate::policy::{Block, Policies, Policy, Which};
 use crate::topology::{Level, Owner};
 use crate::value::{Map, Path, Segment, Value};
 
@@ -62,7 +62,7 @@ struct Step<'a> {
 pub fn fold(
     kind: &PolicyKind,
     units: &Units,
-    policies: &[Policy],
+    policies: &Policies,
     layers: &[Layer<'_>],
     terms: Terms,
     own: Option<&Value>,
@@ -72,7 +72,7 @@ pub fn fold(
 
 struct Fold<'a> {
     kind: &'a PolicyKind,
-    policies: &'a [Policy],
+    policies: &'a Policies,
     terms: Terms,
     merge: Merge<'a>,
     tree: Tree,
@@ -92,7 +92,7 @@ struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    fn new(kind: &'a PolicyKind, units: &'a Units, policies: &'a [Policy], terms: Terms, own: Option<&Value>) -> Self {
+    fn new(kind: &'a PolicyKind, units: &'a Units, policies: &'a Policies, terms: Terms, own: Option<&Value>) -> Self {
         Fold {
             kind,
             policies,
@@ -258,7 +258,7 @@ impl<'a> Fold<'a> {
     }
 
     fn policy(&self, attachment: &Attachment) -> &'a Policy {
-        &self.policies[attachment.policy.0 as usize]
+        &self.policies[attachment.policy]
     }
 
     /// Takes out the fields in which another kind's policy on the same target counts instead.

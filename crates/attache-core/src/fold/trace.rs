@@ -5,7 +5,7 @@
 use super::{Effective, Fold, Layer, Origin, Step, Superseded, Units};
 use crate::chain::Terms;
 use crate::kinds::{PolicyKind, Strategy};
-use crate::policy::{Policy, PolicyId, Which};
+use crate::policy::{Policies, Policy, PolicyId, Which};
 use crate::topology::NodeId;
 use crate::value::{Path, Value};
 
@@ -42,7 +42,7 @@ pub struct Turn {
 pub fn trace(
     kind: &PolicyKind,
     units: &Units,
-    policies: &[Policy],
+    policies: &Policies,
     layers: &[Layer<'_>],
     terms: Terms,
     own: Option<&Value>,
@@ -55,7 +55,7 @@ pub fn trace(
         let mut fold = first(trace.turns.len() + 1);
         let after = fold.run(layers);
         let Some(step) = fold.last.filter(|_| fold.turns == 0) else { break };
-        trace.turns.push(turn(step, &policies[step.attachment.policy.0 as usize], &before, &after));
+        trace.turns.push(turn(step, &policies[step.attachment.policy], &before, &after));
         let at = strength(&step, &had, &trace.by_strength, layers);
         trace.by_strength.insert(at, had.len());
         had.push(step);

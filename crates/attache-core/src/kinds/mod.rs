@@ -314,6 +314,11 @@ pub enum Origin {
 }
 
 impl PolicyKind {
+    /// Whether policies of this kind yield to those of another in some fields.
+    pub fn yields_to(&self, other: &PolicyKind) -> bool {
+        self.yields.iter().any(|it| it.to.is(&other.group, &other.kind))
+    }
+
     /// `ColorPolicy.example.io`.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.kind, self.group)

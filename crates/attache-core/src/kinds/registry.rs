@@ -7,7 +7,7 @@ use super::{KindName, Origin, PolicyKind, infer, schema};
 use crate::object::{Object, ObjectId, Objects};
 use crate::problem::Problem;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindId(pub u32);
 
 #[derive(Debug, Default)]

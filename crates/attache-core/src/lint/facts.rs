@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hashbrown::HashMap;
+
 use crate::engine::Engine;
 use crate::fold::{Effective, Loss};
 use crate::policy::{Policy, PolicyId, Which};
@@ -12,6 +14,8 @@ pub struct Facts<'e> {
     pub engine: &'e Engine,
     /// By policy.
     pub statuses: Vec<PolicyStatus>,
+    /// Where the status of each policy is.
+    position: HashMap<PolicyId, usize>,
     /// What each policy lost to each other, by the reason.
     pub losses: BTreeMap<(PolicyId, PolicyId, Loss), Lost<'e>>,
     /// Blocks that have a condition, with the scopes in which it did not hold.
@@ -33,9 +37,11 @@ pub struct Lost<'e> {
 impl<'e> Facts<'e> {
     pub fn of(engine: &'e Engine) -> Facts<'e> {
         engine.fold_all();
+        let statuses = engine.policy_statuses();
         let mut facts = Facts {
             engine,
-            statuses: engine.policy_statuses(),
+            position: statuses.iter().enumerate().map(|(at, status)| (status.policy, at)).collect(),
+            statuses,
             losses: BTreeMap::new(),
             inactive: BTreeMap::new(),
             errors: BTreeMap::new(),
@@ -66,7 +72,7 @@ impl<'e> Facts<'e> {
     }
 
     pub fn status(&self, policy: PolicyId) -> &PolicyStatus {
-        &self.statuses[policy.0 as usize]
+        &self.statuses[self.position[&policy]]
     }
 
     fn lost(&mut self, effective: &'e Effective, scopes: u64) {

@@ -7,6 +7,7 @@ use super::{Findings, Rule, any_scope, rule};
 use crate::attachment::{Reason, Refusal};
 use crate::fold::Loss;
 use crate::kinds::CrossNamespace;
+use crate::object::ObjectId;
 use crate::object::{Object, ObjectRef};
 use crate::policy::{Policy, PolicyId, Wanted};
 use crate::status::Enforcement;
@@ -15,7 +16,7 @@ use crate::value::Path;
 /// Targets that were refused, each with its own reason.
 pub fn refused(facts: &Facts<'_>, findings: &mut Findings) {
     let engine = facts.engine;
-    for refusal in engine.attachments().refused.iter().filter(|refusal| refusal.reason != Reason::Conflicted) {
+    for refusal in engine.attachments().refused() {
         let (policy, object) = (engine.policy(refusal.policy), engine.policy_object(refusal.policy));
         let (path, message) = match &policy.invalid {
             Some(invalid) => (invalid.path.clone(), invalid.message.as_str()),
@@ -99,7 +100,7 @@ pub fn conflicted(facts: &Facts<'_>, findings: &mut Findings) {
 pub fn never_wins(facts: &Facts<'_>, findings: &mut Findings) {
     let engine = facts.engine;
     for (status, _) in facts.policies().filter(|(status, _)| status.enforcement == Enforcement::Overridden) {
-        let first = (status.policy, PolicyId(0), Loss::MoreSpecific);
+        let first = (status.policy, PolicyId(ObjectId(0)), Loss::MoreSpecific);
         let losses = facts.losses.range(first..).take_while(|((loser, ..), _)| *loser == status.policy);
         let mut winners: Vec<String> =
             losses.map(|((_, winner, loss), _)| format!("{} {}", engine.policy_id(*winner), why(*loss))).collect();

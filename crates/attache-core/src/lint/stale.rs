@@ -73,7 +73,7 @@ pub fn routes(facts: &Facts<'_>, findings: &mut Findings) {
 }
 
 fn node(object: ObjectId) -> crate::topology::NodeId {
-    crate::topology::NodeId(object.0)
+    crate::topology::NodeId::whole(object)
 }
 
 /// Which of a route's parentRefs an entry of its status is about.

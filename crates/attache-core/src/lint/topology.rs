@@ -28,7 +28,7 @@ pub fn refused(facts: &Facts<'_>, findings: &mut Findings) {
             group.iter().filter_map(|one| one.child.split_once('#')).map(|(_, name)| format!("`{name}`")).collect();
         let is_listener = field(first) == Some("listeners") && !sections.is_empty();
         let topology = engine.topology();
-        let node = NodeId(first.by.0);
+        let node = NodeId::whole(first.by);
         let message = match is_listener {
             true => format!("{}: {}", listeners(&sections), first.message),
             false if field(first) == Some("parentRefs") && !topology.live(node) => {

@@ -35,7 +35,7 @@ impl Model {
             yields: &[],
             inherit: self.inheritance(world, node),
         };
-        if let Some(stack) = self.stacks.get(&node) {
+        if let Some(stack) = self.stacks.get(node) {
             let meant = |attachment: &Attachment| attachment.from.is_none() || attachment.from == from;
             layer.stack.extend(stack.accepted.iter().filter(|it| meant(it)));
             layer.yields = &stack.yields;

@@ -14,8 +14,9 @@ use crate::fold::{Effective, Units};
 use crate::kinds::{KindId, PolicyKind};
 use crate::object::{ObjectRef, Objects};
 use crate::order::{Stack, Stacks};
-use crate::policy::Policy;
-use crate::topology::{NodeId, Topology};
+use crate::policy::Policies;
+use crate::table::Table;
+use crate::topology::{NodeId, NodeMap, Topology};
 use crate::value::Value;
 
 pub(crate) use scopes::Free;
@@ -28,14 +29,14 @@ pub(crate) use untouched::Twins;
 pub struct World<'w> {
     pub objects: &'w Objects,
     pub topology: &'w Topology,
-    pub policies: &'w [Policy],
+    pub policies: &'w Policies,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Model {
     pub id: KindId,
-    pub kind: PolicyKind,
-    units: Units,
+    pub kind: Arc<PolicyKind>,
+    units: Arc<Units>,
     hierarchy: Arc<Hierarchy>,
     terms_matter: bool,
     /// The Namespace that stands on top of all others.
@@ -44,9 +45,13 @@ pub struct Model {
     chains: Chains,
     sets: ChainSets,
     /// The set of chains that reach each node; nothing for nodes outside the hierarchy.
-    at: Vec<Option<SetId>>,
-    folded: Vec<OnceLock<Arc<Effective>>>,
+    at: NodeMap<Option<SetId>>,
+    folded: Table<Folded>,
 }
+
+/// What a chain comes to, once somebody has asked. Whoever shares the chain shares it.
+#[derive(Clone, Debug, Default)]
+struct Folded(Arc<OnceLock<Arc<Effective>>>);
 
 impl Model {
     pub fn new(world: World<'_>, id: KindId, kind: &PolicyKind, hierarchy: Arc<Hierarchy>, stacks: Stacks) -> Model {
@@ -54,30 +59,30 @@ impl Model {
         let root = root.and_then(|name| world.topology.find(world.objects, &ObjectRef::new("", "Namespace", "", name)));
         let mut model = Model {
             id,
-            kind: kind.clone(),
-            units: Units::of(kind),
+            kind: Arc::new(kind.clone()),
+            units: Arc::new(Units::of(kind)),
             hierarchy,
             terms_matter: Terms::matter(kind),
             root,
             stacks,
             chains: Chains::default(),
             sets: ChainSets::default(),
-            at: vec![None; world.topology.nodes().len()],
-            folded: Vec::new(),
+            at: NodeMap::default(),
+            folded: Table::default(),
         };
         model.spread(world);
-        model.folded = (0..model.chains.count()).map(|_| OnceLock::new()).collect();
+        model.folded = (0..model.chains.bound()).map(|_| Folded::default()).collect();
         model
     }
 
     /// The chains that reach a node, each with the number of scopes in which it does.
     pub fn chains_at(&self, node: NodeId) -> &[(ChainId, u64)] {
-        self.at[node.0 as usize].map_or(&[], |set| self.sets.get(set))
+        self.at.get(node).copied().flatten().map_or(&[], |set| self.sets.get(set))
     }
 
     /// What a chain comes to. Worked out once.
     pub fn effective(&self, world: World<'_>, chain: ChainId) -> &Arc<Effective> {
-        self.folded[chain.0 as usize].get_or_init(|| Arc::new(self.fold(world, chain, None)))
+        self.folded[chain.0 as usize].0.get_or_init(|| Arc::new(self.fold(world, chain, None)))
     }
 
     /// Works out every chain that reaches an effective target.
@@ -119,7 +124,7 @@ impl Model {
     }
 
     pub fn stack(&self, node: NodeId) -> Option<&Stack> {
-        self.stacks.get(&node)
+        self.stacks.get(node)
     }
 
     pub fn stacks(&self) -> &Stacks {

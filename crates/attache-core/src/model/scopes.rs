@@ -122,7 +122,7 @@ impl Model {
                 continue;
             }
             let nodes = self.chains.links(chain).filter_map(Link::node).filter(|met| !below.contains(met));
-            let stacks = nodes.filter_map(|met| self.stacks.get(&met));
+            let stacks = nodes.filter_map(|met| self.stacks.get(met));
             found.push((it, stacks.flat_map(|stack| stack.accepted.iter().map(|it| it.policy)).collect()));
             below.push(it);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Model, World};
-use crate::chain::{Arrival, ChainId, Chains, Link, SetId, Terms};
+use crate::chain::{Arrival, ChainId, ChainSets, Chains, Link, SetId, Terms};
 use crate::kinds::Class;
 use crate::topology::{Level, NodeId};
 
@@ -19,7 +19,7 @@ impl Linking for Chains {
     }
 
     fn link(&mut self, chain: ChainId, link: Link) -> ChainId {
-        self.push(chain, link)
+        self.push(chain, link, Chains::next)
     }
 }
 
@@ -65,16 +65,16 @@ impl Model {
                             arriving.extend(next.iter().map(|chain| (*chain, scopes)));
                         }
                     }
-                    self.sets.intern(&mut arriving)
+                    self.sets.intern(&mut arriving, ChainSets::next)
                 }
             };
-            self.at[node.0 as usize] = Some(set);
+            *self.at.entry(node) = Some(set);
         }
         self.chains = chains;
     }
 
     fn set_before(&self, arrival: Arrival) -> SetId {
-        arrival.parent.and_then(|parent| self.at[parent.0 as usize]).unwrap_or(SetId::ROOT)
+        arrival.parent.and_then(|parent| self.at.get(parent).copied().flatten()).unwrap_or(SetId::ROOT)
     }
 
     /// Whether every chain before a node goes on at it.
@@ -89,7 +89,7 @@ impl Model {
 
     /// Whether a chain can become longer at a node.
     fn adds(&self, world: World<'_>, arrivals: &[Arrival], node: NodeId) -> bool {
-        let has_policies = |node: NodeId| self.stacks.contains_key(&node);
+        let has_policies = |node: NodeId| self.stacks.has(node);
         // Who comes from a node of the same Namespaces has met their policies.
         let comes_in =
             |arrival: &Arrival| arrival.parent.is_none_or(|parent| !self.are_neighbours(world, parent, node));
@@ -184,7 +184,7 @@ impl Model {
     /// Takes chains, from the `first` on, past one node: with its policies, and apart for each namespace that has some of
     /// its own there.
     fn pass(&self, chains: &mut impl Linking, node: NodeId, first: usize, going: &mut Vec<ChainId>) {
-        let Some(stack) = self.stacks.get(&node) else { return };
+        let (Some(stack), Some(version)) = (self.stacks.get(node), self.stacks.version(node)) else { return };
         for at in first..going.len() {
             let chain = going[at];
             if chains.chains().contains(chain, node) {
@@ -193,17 +193,17 @@ impl Model {
             for &namespace in &stack.consumers {
                 if !self.is_apart(chains.chains(), chain, namespace) {
                     let apart = chains.link(chain, Link::From(namespace));
-                    going.push(chains.link(apart, Link::Node(node)));
+                    going.push(chains.link(apart, Link::Node(node, version)));
                 }
             }
-            going[at] = chains.link(chain, Link::Node(node));
+            going[at] = chains.link(chain, Link::Node(node, version));
         }
     }
 
     /// Whether requests from `namespace` have a chain apart from this one already.
     fn is_apart(&self, chains: &Chains, chain: ChainId, namespace: NodeId) -> bool {
         chains.links(chain).any(|link| match link {
-            Link::Node(met) => self.stacks.get(&met).is_some_and(|stack| stack.consumers.contains(&namespace)),
+            Link::Node(met, _) => self.stacks.get(met).is_some_and(|stack| stack.consumers.contains(&namespace)),
             Link::From(_) | Link::Only(_) => true,
             Link::On(_) => false,
         })

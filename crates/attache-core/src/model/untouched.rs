@@ -6,27 +6,26 @@ use super::{Model, World, stack_node};
 use crate::attachment::Attachment;
 use crate::object::{Object, ObjectId};
 use crate::order::Stack;
-use crate::policy::PolicyId;
 use crate::topology::{Level, Node, NodeId, Owner};
 
 /// Each node and each policy of one state as it is in the other, if it is there and its object says the same.
 #[derive(Debug)]
 pub(crate) struct Twins {
-    nodes: Vec<Option<NodeId>>,
-    policies: Vec<Option<PolicyId>>,
+    nodes: HashMap<NodeId, NodeId>,
+    objects: HashMap<ObjectId, ObjectId>,
 }
 
 impl Twins {
     pub fn new(here: World<'_>, there: World<'_>) -> Twins {
-        let object = |(_, object): (ObjectId, &Object)| {
+        let object = |(id, object): (ObjectId, &Object)| {
             let twin = there.objects.find(&object.id)?;
             let other = there.objects.get(twin);
-            (object.body == other.body && object.created == other.created).then_some(twin)
+            (object.body == other.body && object.created == other.created).then_some((id, twin))
         };
-        let objects: Vec<Option<ObjectId>> = here.objects.iter().map(object).collect();
+        let objects: HashMap<ObjectId, ObjectId> = here.objects.iter().filter_map(object).collect();
         let node = |(id, node): (NodeId, &Node)| {
             let whole = match node.owner {
-                Owner::Object(object) => NodeId(objects[object.0 as usize]?.0),
+                Owner::Object(object) => NodeId::whole(*objects.get(&object)?),
                 Owner::Named(_) => {
                     let whole = there.topology.find(there.objects, here.topology.id(here.objects, id))?;
                     matches!(there.topology.node(whole).owner, Owner::Named(_)).then_some(whole)?
@@ -34,24 +33,17 @@ impl Twins {
             };
             let twin = match (&node.section, node.level) {
                 // By position: two of them may have one name.
-                (Some(_), _) => {
-                    let first = here.topology.sections(here.topology.whole(id)).next()?;
-                    there.topology.sections(whole).nth((id.0 - first.0) as usize)?
-                }
+                (Some(_), _) => there.topology.sections(whole).nth(here.topology.position(id)?)?,
                 (None, Level::Frontend) => there.topology.frontend(whole)?,
                 (None, _) => whole,
             };
-            (here.topology.live(id) == there.topology.live(twin)).then_some(twin)
+            (here.topology.live(id) == there.topology.live(twin)).then_some((id, twin))
         };
-        let by_object: HashMap<ObjectId, PolicyId> =
-            there.policies.iter().enumerate().map(|(i, policy)| (policy.object, PolicyId(i as u32))).collect();
-        let policies = here.policies.iter();
-        let policies = policies.map(|policy| by_object.get(&objects[policy.object.0 as usize]?).copied());
-        Twins { nodes: here.topology.nodes().map(node).collect(), policies: policies.collect() }
+        Twins { nodes: here.topology.nodes().filter_map(node).collect(), objects }
     }
 
     pub fn node(&self, node: NodeId) -> Option<NodeId> {
-        self.nodes[node.0 as usize]
+        self.nodes.get(&node).copied()
     }
 
     fn are(&self, here: Option<NodeId>, there: Option<NodeId>) -> bool {
@@ -62,7 +54,7 @@ impl Twins {
     }
 
     fn are_attachments(&self, here: &Attachment, there: &Attachment) -> bool {
-        self.policies[here.policy.0 as usize] == Some(there.policy)
+        self.objects.get(&here.policy.0) == Some(&there.policy.0)
             && self.node(here.node) == Some(there.node)
             && self.are(here.from, there.from)
             && here.via == there.via
@@ -83,22 +75,22 @@ impl Twins {
 }
 
 impl Model {
-    /// For each node whether everything is as it is in another state of the same kind: the node and all above it, the ways
-    /// to it, and the policies on them. Then its scopes are the same, too, and what is in force in them.
-    pub(crate) fn untouched(&self, here: World<'_>, other: &Model, there: World<'_>, twins: &Twins) -> Vec<bool> {
-        let mut untouched = vec![false; here.topology.nodes().len()];
+    /// The nodes for which everything is as it is in another state of the same kind: the node and all above it, the ways
+    /// to it, and the policies on them. Then their scopes are the same, too, and what is in force in them.
+    pub(crate) fn untouched(&self, here: World<'_>, other: &Model, there: World<'_>, twins: &Twins) -> HashSet<NodeId> {
+        let mut untouched = HashSet::new();
         if self.kind != other.kind || !twins.are(self.root, other.root) {
             return untouched;
         }
         let has_twin = |node: &NodeId| {
             let twin = twins.node(*node);
-            twin.is_some_and(|twin| twins.are_stacks(self.stacks.get(node), other.stacks.get(&twin)))
+            twin.is_some_and(|twin| twins.are_stacks(self.stacks.get(*node), other.stacks.get(twin)))
         };
-        let mut changed: HashSet<NodeId> = self.stacks.keys().copied().filter(|node| !has_twin(node)).collect();
+        let mut changed: HashSet<NodeId> = self.stacks.nodes().filter(|node| !has_twin(node)).collect();
         // Where there are policies in the other state only.
-        let known: HashSet<NodeId> = self.stacks.keys().filter_map(|node| twins.node(*node)).collect();
-        if other.stacks.keys().any(|node| !known.contains(node)) {
-            let is_new = |twin: NodeId| other.stacks.contains_key(&twin) && !known.contains(&twin);
+        let known: HashSet<NodeId> = self.stacks.nodes().filter_map(|node| twins.node(node)).collect();
+        if other.stacks.nodes().any(|node| !known.contains(&node)) {
+            let is_new = |twin: NodeId| other.stacks.has(twin) && !known.contains(&twin);
             let nodes = here.topology.nodes().map(|(node, _)| node);
             changed.extend(nodes.filter(|node| twins.node(*node).is_some_and(is_new)));
         }
@@ -110,14 +102,17 @@ impl Model {
                 && ways_and_others.all(|(way, other)| {
                     twins.are(way.parent, other.parent)
                         && twins.are(way.from, other.from)
-                        && way.parent.is_none_or(|parent| untouched[parent.0 as usize])
+                        && way.parent.is_none_or(|parent| untouched.contains(&parent))
                 });
             let above = self.above(here, node).map(|above| twins.node(above));
-            untouched[node.0 as usize] = same_ways
+            let is_untouched = same_ways
                 && self.hierarchy.has(node) == other.hierarchy.has(twin)
                 && !changed.contains(&stack_node(here, node))
                 && above.eq(other.above(there, twin).map(Some))
                 && self.above(here, node).all(|above| !changed.contains(&above));
+            if is_untouched {
+                untouched.insert(node);
+            }
         }
         untouched
     }

@@ -5,21 +5,67 @@ mod rank;
 mod targets;
 mod validation;
 
+use std::ops::Index;
+use std::sync::{Arc, LazyLock};
+
 use smol_str::SmolStr;
 
 use crate::cel::Condition;
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Strategy};
 use crate::object::{Object, ObjectId, Objects};
+use crate::table::Table;
 use crate::value::{Path, Segment, Value};
 
 pub use blocks::{at as field, path as block_path};
 pub use rank::Rank;
 pub use targets::{Choice, From, Target, TargetSelector, Wanted};
 
+/// A policy has the number of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PolicyId(pub u32);
+pub struct PolicyId(pub ObjectId);
 
-#[derive(Clone, Debug)]
+/// Every policy among the objects.
+#[derive(Clone, Debug, Default)]
+pub struct Policies(Table<Option<Arc<Policy>>>);
+
+impl Policies {
+    pub fn read(objects: &Objects, kinds: &Registry) -> Policies {
+        let mut policies = Policies::default();
+        for (id, kind) in kinds.iter() {
+            for (object, it) in objects.each(&kind.group, &kind.kind) {
+                policies.set(PolicyId(object), Some(read(object, it, id, kind)));
+            }
+        }
+        policies
+    }
+
+    pub fn get(&self, id: PolicyId) -> Option<&Policy> {
+        self.0.get(id.0.0 as usize)?.as_deref()
+    }
+
+    /// In the order of ids.
+    pub fn iter(&self) -> impl Iterator<Item = (PolicyId, &Policy)> + Clone {
+        let slots = self.0.iter().enumerate();
+        slots.filter_map(|(at, policy)| Some((PolicyId(ObjectId(at as u32)), &**policy.as_ref()?)))
+    }
+
+    pub(crate) fn set(&mut self, id: PolicyId, policy: Option<Policy>) {
+        if policy.is_some() || self.get(id).is_some() {
+            *self.0.entry(id.0.0 as usize) = policy.map(Arc::new);
+        }
+    }
+}
+
+impl Index<PolicyId> for Policies {
+    type Output = Policy;
+
+    fn index(&self, id: PolicyId) -> &Policy {
+        static NONE: LazyLock<Policy> = LazyLock::new(Policy::default);
+        self.get(id).unwrap_or(&NONE)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
 pub struct Policy {
     pub object: ObjectId,
     pub kind: KindId,
@@ -71,17 +117,7 @@ impl Which {
     }
 }
 
-/// Every policy among the objects, in the order of the objects.
-pub fn read_all(objects: &Objects, kinds: &Registry) -> Vec<Policy> {
-    kinds
-        .iter()
-        .flat_map(|(id, kind)| {
-            objects.each(&kind.group, &kind.kind).map(move |(object, it)| read(object, it, id, kind))
-        })
-        .collect()
-}
-
-fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Policy {
+pub(crate) fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Policy {
     let mut invalid = None;
     let mut complain = |path: Path, message: String| {
         invalid.get_or_insert(Invalid { path, message });

@@ -11,7 +11,7 @@ use crate::object::Object;
 use crate::value::{Path, Segment, Value};
 
 /// The least is first. Names break ties, so it is never equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
     /// One number for each priority of the kind, negated where the highest is first.
     pub priority: Vec<i64>,

@@ -6,7 +6,7 @@ use crate::model::World;
 use crate::object::Object;
 use crate::topology::delegation;
 use crate::topology::reference::Reference;
-use crate::topology::{Grants, NodeId, Refusal};
+use crate::topology::{NodeId, Refusal};
 use crate::value::Value;
 
 #[derive(Debug)]
@@ -32,12 +32,11 @@ impl Backend {
 #[derive(Debug)]
 pub struct Resolve<'w> {
     pub world: World<'w>,
-    pub grants: Grants<'w>,
 }
 
 impl<'w> Resolve<'w> {
     pub fn new(world: World<'w>) -> Self {
-        Resolve { world, grants: Grants::of(world.objects) }
+        Resolve { world }
     }
 
     pub fn backend(&self, route: &Object, named: &Value) -> Option<Backend> {
@@ -45,7 +44,7 @@ impl<'w> Resolve<'w> {
         let reference = Reference::backend(named, &route.id.namespace)?;
         let found = match delegation::is_meant(&reference) {
             true => Err(self.not_delegated(route, &reference)),
-            false => topology.backend(objects, &self.grants, route, &reference),
+            false => topology.backend(objects, route, &reference),
         };
         let weight = named.get("weight").and_then(Value::as_int).unwrap_or(1);
         Some(Backend {

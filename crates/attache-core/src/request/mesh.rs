@@ -25,7 +25,7 @@ pub fn service_named(world: World<'_>, host: &str, from: Option<&str>) -> Option
         (Some(namespace), Some(_)) if is_full => namespace,
         _ => return None,
     };
-    world.objects.lookup("", "Service", namespace, name).map(|id| NodeId(id.0))
+    world.objects.lookup("", "Service", namespace, name).map(NodeId::whole)
 }
 
 pub fn call(world: World<'_>, request: &Request, service: NodeId, why: bool) -> Trace {

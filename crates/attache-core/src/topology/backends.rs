@@ -5,8 +5,7 @@ use super::delegation::{self, Delegation};
 use super::index::{Found, Index, Refusal, dedup_after};
 use super::reference::Reference;
 use super::routes::is_mesh_only;
-use super::sections::{self, Sections};
-use super::{Grants, Level, Node, NodeId, Owner, why};
+use super::{Level, Node, NodeId, Topology, sections, why};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Value};
 
@@ -17,7 +16,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
     for (position, rule) in route.spec().list_at("rules").iter().enumerate() {
         let number = found.rules.len() as u32;
         let name = sections::name(Level::RouteRule, rule, position);
-        found.rules.push(Node { level: Level::RouteRule, owner: Owner::Object(id), section: Some(name) });
+        found.rules.push(Node::section(Level::RouteRule, id, name, None));
         let first = (found.backends.len(), found.ports.len());
         let asked = |field: &str, at| (id, Path::parse("spec.rules").index(position).key(field).index(at));
         for (at, backend) in rule.list_at("backendRefs").iter().enumerate() {
@@ -35,10 +34,10 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
                 }
                 continue;
             }
-            match resolve(index.objects, index.sections, &index.grants, route, &backend) {
+            match resolve(index.objects, index.topology, route, &backend) {
                 Ok((service, port)) => {
-                    found.backends.push((number, NodeId(service.0)));
-                    found.ports.extend(port.map(|port| (index.sections.node(service, port), number)));
+                    found.backends.push((number, service));
+                    found.ports.extend(port.map(|port| (port, number)));
                 }
                 Err(refusal) => found.refuse(asked("backendRefs", at), &route.id, backend, refusal),
             }
@@ -47,7 +46,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
         dedup_after(first.1, &mut found.ports);
         for (at, mirror) in mirrors(rule) {
             let Some(mirror) = Reference::backend(mirror, home) else { continue };
-            if let Err(refusal) = resolve(index.objects, index.sections, &index.grants, route, &mirror) {
+            if let Err(refusal) = resolve(index.objects, index.topology, route, &mirror) {
                 found.refuse(asked("filters", at), &route.id, mirror, refusal);
             }
         }
@@ -60,34 +59,34 @@ fn mirrors(rule: &Value) -> impl Iterator<Item = (usize, &Value)> {
     filters.filter_map(|(at, filter)| Some((at, filter.at(&["requestMirror", "backendRef"])?)))
 }
 
-/// The backend, and the position of the port that is meant among those it has.
+/// The node of the backend, and that of the port that is meant, if it has ports.
 pub fn resolve(
     objects: &Objects,
-    sections: &Sections,
-    grants: &Grants,
+    topology: &Topology,
     route: &Object,
     backend: &Reference,
-) -> Result<(ObjectId, Option<usize>), Refusal> {
-    let level = api::level(backend.group, backend.kind);
-    let known = match level {
+) -> Result<(NodeId, Option<NodeId>), Refusal> {
+    let &Reference { group, kind, namespace, name, .. } = backend;
+    let there = backend.find(objects);
+    let known = match api::level(group, kind) {
         Level::Backend => true,
-        Level::Other => !objects.of_kind(backend.group, backend.kind).is_empty(),
+        Level::Other => there.is_some() || !objects.of_kind(group, kind).is_empty(),
         _ => false,
     };
     if !known {
         return Err(why::unknown_kind(backend));
     }
-    let &Reference { group, kind, namespace, name, .. } = backend;
-    if !grants.permit(&route.id, group, kind, namespace, name) && !is_mesh_only(route) {
+    if !topology.grants.permit(objects, &route.id, group, kind, namespace, name) && !is_mesh_only(route) {
         return Err(why::not_granted(&route.id, backend));
     }
-    let id = backend.find(objects).ok_or_else(|| why::no_such_backend(objects, backend))?;
-    let ports = sections.ports(id);
-    if ports.is_empty() || backend.port.is_none() {
-        return Ok((id, None));
+    let id = there.ok_or_else(|| why::no_such_backend(objects, backend))?;
+    let node = NodeId::whole(id);
+    let mut ports = topology.sections(node);
+    if ports.len() == 0 || backend.port.is_none() {
+        return Ok((node, None));
     }
-    match ports.iter().position(|port| *port == backend.port) {
+    match ports.find(|port| topology.node(*port).port == backend.port) {
         None => Err(why::missing_backend_port(objects.get(id), backend)),
-        port => Ok((id, port)),
+        port => Ok((node, port)),
     }
 }

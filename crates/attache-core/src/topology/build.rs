@@ -1,49 +1,65 @@
 //! Puts a topology together: nodes first, then the links of each object on its own, then what follows from them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use hashbrown::HashMap;
 use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 
 use super::api::{self, GATEWAY_API};
 use super::index::{Found, Index};
 use super::links::Links;
-use super::namespaces::Namespaces;
-use super::sections::{self, Sections};
-use super::{Level, Node, NodeId, Owner, Topology, link};
+use super::sections;
+use super::{Grants, Level, Node, NodeId, NodeMap, Owner, Topology, link};
 use crate::object::{ObjectId, ObjectRef, Objects};
 
 /// Objects are read in parallel, this many at a time.
 const CHUNK: usize = 512;
 
 pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
-    let namespaces = Namespaces::of(objects);
-    let named = named(objects, &namespaces, virtual_targets);
-    let mut nodes = object_nodes(objects);
-    nodes.extend(named.iter().enumerate().map(|(at, id)| named_node(at, id)));
-    let (mut own, ports) = section_nodes(objects, &nodes);
-    let sections = Sections::new(objects.len(), nodes.len(), ports);
-    nodes.append(&mut own);
-
-    let mut topology = Topology { nodes, named, sections, ..Topology::default() };
-    topology.namespaces = topology.namespaces_of_owners(objects);
+    let named = named(objects, virtual_targets);
+    let wholes = object_nodes(objects);
+    let mut parts: Vec<Node> = named.iter().enumerate().map(|(at, id)| named_node(at, id)).collect();
+    parts.append(&mut section_nodes(objects, &wholes));
+    let by_name = named.iter().enumerate().map(|(at, id)| (id.clone(), NodeId::part(at as u32))).collect();
+    let mut topology = Topology {
+        count: wholes.len() + parts.len(),
+        nodes: NodeMap::new(wholes.into_iter().map(Some), parts.into_iter().map(Some)),
+        named: named.into_iter().collect(),
+        by_name: Arc::new(by_name),
+        grants: Arc::new(Grants::of(objects)),
+        ..Topology::default()
+    };
     topology.add_sections(0);
-    let (found, depths) = link::all(&topology, &Index::new(objects, &topology.sections, namespaces));
-    topology.finish(found, &depths)
+    let (found, depths) = link::all(&topology, &Index::new(objects, &topology));
+    topology.depths = Arc::new(depths);
+    topology.finish(objects, found)
 }
 
 /// What exists only by being named, in order.
-fn named(objects: &Objects, namespaces: &Namespaces, virtual_targets: &[ObjectRef]) -> Vec<ObjectRef> {
-    let namespace = |name: &str| ObjectRef::new("", "Namespace", "", name);
-    let mut named: BTreeSet<ObjectRef> = namespaces.unwritten().map(namespace).collect();
-    named.extend(virtual_targets.iter().filter(|id| !id.namespace.is_empty()).map(|id| namespace(&id.namespace)));
-    named.extend(objects.each(GATEWAY_API, "Gateway").filter_map(|(_, gateway)| {
-        let class = gateway.spec().get_str("gatewayClassName").filter(|class| !class.is_empty())?;
-        Some(ObjectRef::new(GATEWAY_API, "GatewayClass", "", class))
-    }));
-    named.extend(virtual_targets.iter().cloned());
+fn named(objects: &Objects, virtual_targets: &[ObjectRef]) -> Vec<ObjectRef> {
+    let mut named: BTreeSet<ObjectRef> = virtual_targets.iter().cloned().collect();
+    named.extend(virtual_targets.iter().filter_map(namespace_of));
+    // Objects are sorted by kind and namespace: most live where the one before does.
+    let mut last = "";
+    for (_, object) in objects.iter() {
+        if object.id.namespace != last {
+            named.extend(namespace_of(&object.id));
+            last = &object.id.namespace;
+        }
+    }
+    named.extend(objects.each(GATEWAY_API, "Gateway").filter_map(|(_, gateway)| class_of(gateway)));
     named.into_iter().filter(|id| objects.find(id).is_none()).collect()
+}
+
+pub fn namespace_of(id: &ObjectRef) -> Option<ObjectRef> {
+    (!id.namespace.is_empty()).then(|| ObjectRef::new("", "Namespace", "", &id.namespace))
+}
+
+/// The GatewayClass that a Gateway names.
+pub fn class_of(gateway: &crate::object::Object) -> Option<ObjectRef> {
+    let class = gateway.spec().get_str("gatewayClassName").filter(|class| !class.is_empty())?;
+    Some(ObjectRef::new(GATEWAY_API, "GatewayClass", "", class))
 }
 
 fn object_nodes(objects: &Objects) -> Vec<Node> {
@@ -56,148 +72,190 @@ fn object_nodes(objects: &Objects) -> Vec<Node> {
             _ => api::level(&object.id.group, &object.id.kind),
         };
         last = Some((&object.id, level));
-        nodes.push(Node { level, owner: Owner::Object(id), section: None });
+        nodes.push(Node::new(level, Owner::Object(id)));
     }
     nodes
 }
 
-fn named_node(at: usize, id: &ObjectRef) -> Node {
+pub fn named_node(at: usize, id: &ObjectRef) -> Node {
     let level = match api::level(&id.group, &id.kind) {
         level @ (Level::GatewayClass | Level::Namespace) => level,
         _ => Level::Other,
     };
-    Node { level, owner: Owner::Named(at as u32), section: None }
+    Node::new(level, Owner::Named(at as u32))
 }
 
-/// Listeners and ports, with their numbers. Rules are read with their routes.
-fn section_nodes(objects: &Objects, nodes: &[Node]) -> (Vec<Node>, Vec<Option<i64>>) {
-    let with_sections = nodes.par_chunks(CHUNK).flat_map_iter(|nodes| {
-        nodes.iter().filter(|node| node.level != Level::Route).filter_map(|node| {
-            let owner = node.owner.object()?;
-            let (level, list) = sections::of(objects.get(owner), node.level)?;
-            Some((owner, level, list))
-        })
+/// Listeners and ports. Rules are read with their routes.
+fn section_nodes(objects: &Objects, wholes: &[Node]) -> Vec<Node> {
+    let chunks = wholes.par_chunks(CHUNK).flat_map_iter(|nodes| {
+        let owners = nodes.iter().filter(|node| node.level != Level::Route);
+        owners.filter_map(|node| Some((node.owner.object()?, node.level)))
     });
-    with_sections
-        .flat_map_iter(|(owner, level, list)| {
-            list.iter().enumerate().map(move |(position, section)| {
-                let name = sections::name(level, section, position);
-                (Node { level, owner: Owner::Object(owner), section: Some(name) }, sections::port(section))
-            })
-        })
-        .unzip()
+    chunks.flat_map_iter(|(owner, level)| sections_of(objects, owner, level)).collect()
+}
+
+/// The nodes of the sections of an object.
+pub fn sections_of(objects: &Objects, owner: ObjectId, level: Level) -> impl Iterator<Item = Node> {
+    let (level, list) = sections::of(objects.get(owner), level).unwrap_or((level, &[]));
+    list.iter().enumerate().map(move |(position, section)| {
+        Node::section(level, owner, sections::name(level, section, position), sections::port(section))
+    })
 }
 
 impl Topology {
-    fn namespaces_of_owners(&self, objects: &Objects) -> Vec<Option<NodeId>> {
-        let mut last: (&str, Option<NodeId>) = ("", None);
-        let ids = objects.iter().map(|(_, object)| &object.id).chain(&self.named);
-        ids.map(|id| {
-            if id.namespace != last.0 {
-                last = (&id.namespace, self.find(objects, &ObjectRef::new("", "Namespace", "", &id.namespace)));
-            }
-            last.1
-        })
-        .collect()
-    }
-
-    fn finish(mut self, mut found: Found, depths: &HashMap<ObjectId, u32>) -> Topology {
-        let first_rule = self.nodes.len();
-        self.nodes.append(&mut found.rules);
+    fn finish(mut self, objects: &Objects, mut found: Found) -> Topology {
+        let first_rule = self.nodes.parts();
+        self.count += found.rules.len();
+        for (at, rule) in std::mem::take(&mut found.rules).into_iter().enumerate() {
+            *self.nodes.entry(NodeId::part((first_rule + at) as u32)) = Some(rule);
+        }
         self.add_sections(first_rule);
         self.add_frontends(&mut found);
         found.links.extend(self.links_to_sections());
         for (parent, child) in &found.links {
             let named_as_backend = self.node(*parent).level == Level::RouteRule;
             if named_as_backend && self.node(*child).level == Level::Other {
-                self.nodes[child.0 as usize].level = Level::Backend;
+                self.edit(*child, |node| node.level = Level::Backend);
             }
         }
-        let count = self.nodes.len();
-        (self.parents, self.children) = rayon::join(
-            || Links::new(count, &found.links, |&(parent, child)| (child, parent)),
-            || Links::new(count, &found.links, |&link| link),
+        self.settle_namespaces(objects);
+        let wholes = self.nodes.wholes();
+        let count = wholes + self.nodes.parts();
+        let place = |node: NodeId| node.place().map_or_else(|whole| whole, |part| wholes + part);
+        let (parents, children) = rayon::join(
+            || Links::new(count, &found.links, place, |&(parent, child)| (child, parent)),
+            || Links::new(count, &found.links, place, |&link| link),
         );
         let first_rule = first_rule as u32;
-        self.rules = Links::new(count, &found.ports, |&(port, rule)| (port, NodeId(first_rule + rule)));
-        self.order = self.sorted(depths);
-        self.live = self.reached();
-        found.unserved.sort_unstable();
-        self.unserved = found.unserved;
-        found.refused.sort();
-        found.refused.dedup_by(|a, b| {
-            (&a.parent, &a.child, a.reason, &a.message) == (&b.parent, &b.child, b.reason, &b.message)
-        });
-        self.refused = found.refused;
+        let rules = Links::new(count, &found.ports, place, |&(port, rule)| (port, NodeId::part(first_rule + rule)));
+        let ids: Vec<NodeId> = self.nodes().map(|(id, _)| id).collect();
+        for (at, id) in ids.into_iter().enumerate() {
+            self.edit(id, |node| {
+                node.parents = parents.of(at);
+                node.children = children.of(at);
+                node.rules = rules.of(at);
+            });
+        }
+        for listener in found.unserved {
+            self.edit(listener, |node| node.served = false);
+        }
+        self.settle_reached();
+        for refused in found.refused {
+            self.refusals.entry(refused.by.0 as usize).push(refused);
+        }
         self
     }
 
-    /// Takes note of the sections among the nodes from `first` on.
+    /// Changes a node that is there.
+    pub(super) fn edit(&mut self, id: NodeId, edit: impl FnOnce(&mut Node)) {
+        if let Some(node) = self.nodes.entry(id) {
+            edit(node);
+        }
+    }
+
+    /// Takes note of the sections among the parts from `first` on; those of one object come one after the other.
     fn add_sections(&mut self, first: usize) {
-        for (id, node) in self.nodes.iter().enumerate().skip(first) {
-            if let (Owner::Object(owner), Some(_)) = (node.owner, &node.section) {
-                self.sections.add(owner, NodeId(id as u32));
+        let parts = (first..self.nodes.parts()).map(|at| (at as u32, self.node(NodeId::part(at as u32))));
+        let sections = parts.filter(|(_, node)| node.section.is_some());
+        let sections: Vec<(u32, NodeId)> =
+            sections.filter_map(|(at, node)| Some((at, NodeId::whole(node.owner.object()?)))).collect();
+        for of_one in sections.chunk_by(|(_, a), (_, b)| a == b) {
+            if let [(first, owner), ..] = of_one {
+                self.edit(*owner, |node| node.sections = *first..first + of_one.len() as u32);
             }
         }
     }
 
     fn links_to_sections(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
-        self.nodes()
-            .filter(|(_, node)| node.section.is_some())
-            .filter_map(|(id, node)| Some((NodeId(node.owner.object()?.0), id)))
+        let sections = self.nodes().filter(|(_, node)| node.section.is_some());
+        sections.filter_map(|(id, node)| Some((NodeId::whole(node.owner.object()?), id)))
     }
 
     /// A Service that is a parent stands above the routes, and also, as itself, below them.
     fn add_frontends(&mut self, found: &mut Found) {
         found.frontends.sort_unstable();
-        for &(service, route) in &found.frontends {
-            let next = NodeId(self.nodes.len() as u32);
-            let frontend = *self.frontends.entry(service).or_insert(next);
-            if frontend == next {
-                self.nodes.push(Node { level: Level::Frontend, owner: Owner::Object(service), section: None });
-            }
-            found.links.push((frontend, route));
+        for of_one in found.frontends.chunk_by(|(a, _), (b, _)| a == b) {
+            let Some((service, _)) = of_one.first() else { continue };
+            let frontend = NodeId::part(self.nodes.parts() as u32);
+            *self.nodes.entry(frontend) = Some(Node::new(Level::Frontend, Owner::Object(*service)));
+            self.count += 1;
+            self.edit(NodeId::whole(*service), |node| node.frontend = Some(frontend));
+            found.links.extend(of_one.iter().map(|(_, route)| (frontend, *route)));
         }
     }
 
-    /// Parents before children: by level, routes and rules by depth of delegation.
-    fn sorted(&self, depths: &HashMap<ObjectId, u32>) -> Vec<NodeId> {
-        let deepest = depths.values().copied().max().unwrap_or(0) as usize;
-        let rank = |node: &Node| {
-            let level = node.level as usize;
-            match node.level {
-                Level::Route | Level::RouteRule if deepest > 0 => {
-                    let depth = node.owner.object().and_then(|route| depths.get(&route)).copied().unwrap_or(0);
-                    level + 2 * depth as usize
-                }
-                Level::Backend | Level::BackendPort | Level::Workload | Level::Other => level + 2 * deepest,
-                _ => level,
+    fn settle_namespaces(&mut self, objects: &Objects) {
+        let mut last: (&str, Option<NodeId>) = ("", None);
+        let ids: Vec<NodeId> = self.nodes().map(|(id, _)| id).collect();
+        for id in ids {
+            let name = match self.node(id).owner {
+                Owner::Object(object) => objects.get(object).id.namespace.as_str(),
+                Owner::Named(_) => "",
+            };
+            if name != last.0 {
+                last = (name, self.find(objects, &ObjectRef::new("", "Namespace", "", name)));
             }
-        };
-        let mut start = vec![0usize; Level::Other as usize + 2 * deepest + 2];
-        for node in &self.nodes {
-            start[rank(node) + 1] += 1;
+            let mut namespace = last.1;
+            if let Owner::Named(at) = self.node(id).owner {
+                namespace = namespace_of(&self.named[at as usize]).and_then(|it| self.find(objects, &it));
+            }
+            if namespace.is_some() {
+                self.edit(id, |node| node.namespace = namespace);
+            }
+        }
+    }
+
+    /// Where a node stands in the order, parents before children: by level, routes and rules by depth of delegation.
+    pub(crate) fn rank(&self, deepest: u32, id: NodeId) -> usize {
+        let node = self.node(id);
+        let level = node.level as usize;
+        match node.level {
+            Level::Route | Level::RouteRule if deepest > 0 => {
+                let depth = node.owner.object().and_then(|route| self.depths.get(&route)).copied().unwrap_or(0);
+                level + 2 * depth as usize
+            }
+            Level::Backend | Level::BackendPort | Level::Workload | Level::Other => level + 2 * deepest as usize,
+            _ => level,
+        }
+    }
+
+    /// How deep delegation goes at most.
+    pub(crate) fn deepest(&self) -> u32 {
+        self.depths.values().copied().max().unwrap_or(0)
+    }
+
+    pub(super) fn sorted(&self) -> Vec<NodeId> {
+        let deepest = self.deepest();
+        let mut start = vec![0usize; Level::Other as usize + 2 * deepest as usize + 2];
+        for (id, _) in self.nodes() {
+            start[self.rank(deepest, id) + 1] += 1;
         }
         for at in 1..start.len() {
             start[at] += start[at - 1];
         }
-        let mut order = vec![NodeId(0); self.nodes.len()];
-        for (id, node) in self.nodes() {
-            let at = &mut start[rank(node)];
+        let mut order = vec![NodeId::part(0); self.count];
+        for (id, _) in self.nodes() {
+            let at = &mut start[self.rank(deepest, id)];
             order[*at] = id;
             *at += 1;
         }
         order
     }
 
-    /// Only routes and what hangs below a ListenerSet need somebody to reach them.
-    fn reached(&self) -> Vec<bool> {
-        let mut live = vec![true; self.nodes.len()];
-        for &id in &self.order {
-            if matches!(self.node(id).level, Level::ListenerSet | Level::Listener | Level::Route | Level::RouteRule) {
-                live[id.0 as usize] = self.parents(id).iter().any(|parent| live[parent.0 as usize]);
+    fn settle_reached(&mut self) {
+        let order = Arc::<[NodeId]>::from(self.sorted());
+        for &id in &*order {
+            if !self.is_reached(id) {
+                self.edit(id, |node| node.live = false);
             }
         }
-        live
+        self.order = order.into();
+    }
+
+    /// Only routes and what hangs below a ListenerSet need somebody to reach them.
+    pub(super) fn is_reached(&self, id: NodeId) -> bool {
+        let needs =
+            matches!(self.node(id).level, Level::ListenerSet | Level::Listener | Level::Route | Level::RouteRule);
+        !needs || self.parents(id).iter().any(|parent| self.live(*parent))
     }
 }

@@ -80,7 +80,7 @@ fn clients(index: &Index, owner: &Object, authority: &Reference) -> Result<(), R
 }
 
 fn granted(index: &Index, owner: &Object, to: &Reference) -> Result<(), Refusal> {
-    match index.grants.permit(&owner.id, to.group, to.kind, to.namespace, to.name) {
+    match index.permits(&owner.id, to) {
         true => Ok(()),
         false => Err(why::not_granted(&owner.id, to)),
     }

@@ -62,7 +62,7 @@ pub fn children<'o>(
             (labelled.filter(here).collect(), format!("with label `{label}: {value}` in {place}"))
         }
         (None, "" | "*") => {
-            let all = objects.within(GATEWAY_API, "HTTPRoute", backend.namespace).map(ObjectId);
+            let all = objects.within(GATEWAY_API, "HTTPRoute", backend.namespace).iter().copied();
             (all.collect(), format!("in namespace `{}`", backend.namespace))
         }
         (None, _) => {
@@ -134,7 +134,7 @@ pub fn settle(
                 None => {
                     let below = depths.entry(child).or_insert(0);
                     *below = (*below).max(depth);
-                    found.backends.push((rule, NodeId(child.0)));
+                    found.backends.push((rule, NodeId::whole(child)));
                     continue;
                 }
             };

@@ -6,7 +6,7 @@ use super::api::{GATEWAY_API, LISTENER_SETS, Protocol};
 use super::claims::Claims;
 use super::index::{Found, Index, Refusal};
 use super::listeners::Listener;
-use super::namespaces::Allowed;
+use super::namespaces::{Allowed, Namespace};
 use super::reference::Reference;
 use super::{NodeId, certificates, why};
 use crate::object::{Object, ObjectId};
@@ -47,13 +47,13 @@ pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
     let allowed = allowed.and_then(Allowed::read).unwrap_or(Allowed::Nobody);
     for &set_id in sets {
         let set = index.objects.get(set_id);
-        if !allowed.lets_in(&gateway.id.namespace, &index.namespaces.get(&set.id.namespace)) {
+        if !allowed.lets_in(&gateway.id.namespace, &Namespace::named(index.objects, &set.id.namespace)) {
             let from = allowed.describe(&gateway.id.namespace);
             let message = format!("{} lets in listeners from {from}: see its `spec.allowedListeners`", gateway.id);
             let refusal = Refusal::new("NotAllowed", message);
             found.refuse((set_id, parent_ref()), &gateway.id, &set.id, refusal);
         } else if judge(index, set_id, set, &mut claims, found) {
-            found.links.push((NodeId(id.0), NodeId(set_id.0)));
+            found.links.push((NodeId::whole(id), NodeId::whole(set_id)));
         } else {
             found.refuse((set_id, listeners_field()), &gateway.id, &set.id, no_valid_listener(set));
         }
@@ -99,7 +99,7 @@ fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Cl
         match fault {
             Some(fault) => {
                 refuse(fault);
-                found.unserved.push(index.sections.node(id, position));
+                found.unserved.push(index.section(id, position));
             }
             None => served = true,
         }

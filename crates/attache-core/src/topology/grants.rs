@@ -1,29 +1,52 @@
 //! ReferenceGrants: who may refer across namespaces to what.
 
 use hashbrown::HashMap;
+use smol_str::SmolStr;
 
 use super::api::GATEWAY_API;
-use crate::object::{ObjectRef, Objects};
+use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Value;
 
 /// All grants, by the namespace whose owner gave them.
-#[derive(Debug, Default)]
-pub struct Grants<'o> {
-    by_namespace: HashMap<&'o str, Vec<&'o Value>>,
+#[derive(Clone, Debug, Default)]
+pub struct Grants {
+    by_namespace: HashMap<SmolStr, Vec<ObjectId>>,
 }
 
-impl<'o> Grants<'o> {
-    pub fn of(objects: &'o Objects) -> Self {
-        let mut by_namespace: HashMap<&str, Vec<&Value>> = HashMap::new();
-        for (_, grant) in objects.each(GATEWAY_API, "ReferenceGrant") {
-            by_namespace.entry(&grant.id.namespace).or_default().push(grant.spec());
+impl Grants {
+    pub fn of(objects: &Objects) -> Self {
+        let mut grants = Grants::default();
+        for (id, grant) in objects.each(GATEWAY_API, "ReferenceGrant") {
+            grants.add(&grant.id.namespace, id);
         }
-        Grants { by_namespace }
+        grants
+    }
+
+    pub fn add(&mut self, namespace: &SmolStr, grant: ObjectId) {
+        self.by_namespace.entry(namespace.clone()).or_default().push(grant);
+    }
+
+    pub fn remove(&mut self, namespace: &str, grant: ObjectId) {
+        if let Some(grants) = self.by_namespace.get_mut(namespace) {
+            grants.retain(|it| *it != grant);
+            if grants.is_empty() {
+                self.by_namespace.remove(namespace);
+            }
+        }
     }
 
     /// Whether `from` may refer to the object: always in its own namespace, else by a grant.
-    pub fn permit(&self, from: &ObjectRef, group: &str, kind: &str, namespace: &str, name: &str) -> bool {
-        let granted = |grant: &&Value| {
+    pub fn permit(
+        &self,
+        objects: &Objects,
+        from: &ObjectRef,
+        group: &str,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> bool {
+        let granted = |grant: &ObjectId| {
+            let grant = objects.get(*grant).spec();
             grant.list_at("from").iter().any(|who| {
                 has(who, "group", &from.group) && has(who, "kind", &from.kind) && has(who, "namespace", &from.namespace)
             }) && grant.list_at("to").iter().any(|what| {

@@ -6,32 +6,41 @@ use hashbrown::HashMap;
 
 use super::api::{GATEWAY_API, LISTENER_OWNERS};
 use super::delegation::{BY_LABEL, Delegation};
-use super::grants::Grants;
 use super::listeners::Listener;
-use super::namespaces::Namespaces;
-use super::sections::Sections;
-use super::{Node, NodeId, Refused};
-use crate::object::{ObjectId, Objects};
+use super::reference::Reference;
+use super::{Node, NodeId, Refused, Topology};
+use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Path;
 
 #[derive(Debug)]
 pub struct Index<'o> {
     pub objects: &'o Objects,
-    pub sections: &'o Sections,
-    pub namespaces: Namespaces<'o>,
-    pub grants: Grants<'o>,
+    pub topology: &'o Topology,
     listeners: HashMap<ObjectId, Vec<Listener<'o>>>,
     /// HTTPRoutes by label and value; made when somebody delegates by label.
     labelled: OnceLock<HashMap<(&'static str, &'o str), Vec<ObjectId>>>,
 }
 
 impl<'o> Index<'o> {
-    pub fn new(objects: &'o Objects, sections: &'o Sections, namespaces: Namespaces<'o>) -> Self {
-        let owners = LISTENER_OWNERS.iter().flat_map(|(group, kind)| objects.each(group, kind));
-        let listeners = owners
-            .map(|(id, owner)| (id, owner.spec().list_at("listeners").iter().map(Listener::read).collect()))
-            .collect();
-        Index { objects, sections, namespaces, grants: Grants::of(objects), listeners, labelled: OnceLock::new() }
+    pub fn new(objects: &'o Objects, topology: &'o Topology) -> Self {
+        let owners = LISTENER_OWNERS.iter().flat_map(|(group, kind)| objects.of_kind(group, kind));
+        Index::before(objects, topology, owners.copied())
+    }
+
+    /// For routes that have no other parents than these.
+    pub fn before(objects: &'o Objects, topology: &'o Topology, owners: impl Iterator<Item = ObjectId>) -> Self {
+        let read = |id: ObjectId| objects.get(id).spec().list_at("listeners").iter().map(Listener::read).collect();
+        Index { objects, topology, listeners: owners.map(|id| (id, read(id))).collect(), labelled: OnceLock::new() }
+    }
+
+    /// Whether `from` may refer to what a reference names.
+    pub fn permits(&self, from: &ObjectRef, to: &Reference) -> bool {
+        self.topology.grants.permit(self.objects, from, to.group, to.kind, to.namespace, to.name)
+    }
+
+    /// The node of the section at `position` of the owner's list.
+    pub fn section(&self, owner: ObjectId, position: usize) -> NodeId {
+        NodeId::part(self.topology.node(NodeId::whole(owner)).sections.start + position as u32)
     }
 
     /// The listeners of a Gateway or ListenerSet, in the order of their nodes.

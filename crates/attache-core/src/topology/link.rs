@@ -23,8 +23,8 @@ pub fn all(topology: &Topology, index: &Index) -> (Found, HashMap<ObjectId, u32>
     let mut of_routes = link_routes(index);
     settle_contests(topology, index, &mut of_routes);
     let depths = settle_delegations(index.objects, &mut of_routes);
-    let first_rule = topology.nodes.len() as u32;
-    let backends = of_routes.backends.drain(..).map(|(rule, backend)| (NodeId(first_rule + rule), backend));
+    let first_rule = topology.nodes.parts() as u32;
+    let backends = of_routes.backends.drain(..).map(|(rule, backend)| (NodeId::part(first_rule + rule), backend));
     of_routes.links.extend(backends);
     found.append(&mut of_routes);
     (found, depths)
@@ -35,7 +35,7 @@ fn link_gateways(topology: &Topology, index: &Index, found: &mut Found) {
     for (id, gateway) in index.objects.each(GATEWAY_API, "Gateway") {
         let class = gateway.spec().get_str("gatewayClassName").unwrap_or_default();
         if let Some(class) = topology.find(index.objects, &ObjectRef::new(GATEWAY_API, "GatewayClass", "", class)) {
-            found.links.push((class, NodeId(id.0)));
+            found.links.push((class, NodeId::whole(id)));
         }
         gateways::link(index, id, sets.get(&id).map_or(&[], Vec::as_slice), found);
     }
@@ -43,7 +43,7 @@ fn link_gateways(topology: &Topology, index: &Index, found: &mut Found) {
 
 fn link_routes(index: &Index) -> Found {
     let routes = RouteKind::ALL.into_iter().flat_map(|kind| index.objects.of_kind(GATEWAY_API, kind.name()));
-    let routes: Vec<ObjectId> = routes.map(ObjectId).collect();
+    let routes: Vec<ObjectId> = routes.copied().collect();
     let chunks: Vec<Found> = routes
         .par_chunks(CHUNK)
         .map(|routes| {
@@ -65,22 +65,22 @@ fn link_routes(index: &Index) -> Found {
 
 /// Takes back the links of HTTPRoutes and GRPCRoutes that lose against an older one of the other kind.
 fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
-    let http = index.objects.of_kind(GATEWAY_API, RouteKind::Http.name());
-    let grpc = index.objects.of_kind(GATEWAY_API, RouteKind::Grpc.name());
-    if http.is_empty() || grpc.is_empty() {
+    let is_there = |kind: RouteKind| !index.objects.of_kind(GATEWAY_API, kind.name()).is_empty();
+    if !is_there(RouteKind::Http) || !is_there(RouteKind::Grpc) {
         return;
     }
+    let kind = |route: NodeId| RouteKind::named(&topology.id(index.objects, route).kind);
     let mut contests: BTreeMap<NodeId, Vec<ObjectId>> = BTreeMap::new();
     for &(listener, route) in &found.links {
-        if grpc.contains(&route.0) {
-            contests.entry(listener).or_default().push(ObjectId(route.0));
+        if kind(route) == Some(RouteKind::Grpc) {
+            contests.entry(listener).or_default().extend(route.object());
         }
     }
     for &(listener, route) in &found.links {
-        if http.contains(&route.0)
+        if kind(route) == Some(RouteKind::Http)
             && let Some(routes) = contests.get_mut(&listener)
         {
-            routes.push(ObjectId(route.0));
+            routes.extend(route.object());
         }
     }
     let mut lost = HashSet::new();
@@ -88,10 +88,10 @@ fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
         let Some(owner) = topology.node(node).owner.object().filter(|owner| contest::is_held(index, *owner)) else {
             continue;
         };
-        let position = node.0 - index.sections.range(owner).start;
-        let Some(listener) = index.listeners(owner).get(position as usize) else { continue };
+        let position = topology.position(node);
+        let Some(listener) = position.and_then(|at| index.listeners(owner).get(at)) else { continue };
         for (route, refusal) in contest::losers(index, listener, routes) {
-            lost.insert((node, NodeId(route.0)));
+            lost.insert((node, NodeId::whole(route)));
             let asked = (route, Path::parse("spec.hostnames"));
             found.refuse(asked, topology.name(index.objects, node), &index.objects.get(route).id, refusal);
         }
@@ -110,7 +110,7 @@ fn settle_delegations(objects: &Objects, found: &mut Found) -> HashMap<ObjectId,
     }
     let attached = found.links.iter().map(|(_, child)| *child);
     let attached: HashSet<NodeId> = attached.chain(found.frontends.iter().map(|(_, child)| *child)).collect();
-    delegation::settle(objects, &delegations, |route| attached.contains(&NodeId(route.0)), found)
+    delegation::settle(objects, &delegations, |route| attached.contains(&NodeId::whole(route)), found)
 }
 
 /// Refuses the routes that name a parent route which does not delegate to them.

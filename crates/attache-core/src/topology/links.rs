@@ -1,20 +1,26 @@
-//! Links in flat arrays.
+//! Many links, sorted by the nodes that they come from.
 
 use super::NodeId;
+use super::node::Ids;
 
-/// The links of node `n` are `to[start[n]..start[n + 1]]`.
-#[derive(Debug, Default)]
+/// The links of the node at place `n` are `to[start[n]..start[n + 1]]`.
+#[derive(Debug)]
 pub struct Links {
     start: Vec<u32>,
     to: Vec<NodeId>,
 }
 
 impl Links {
-    /// Sorts pairs by where they come from; those of one node stay in the order in which they are given.
-    pub fn new<T>(nodes: usize, pairs: &[T], ends: impl Fn(&T) -> (NodeId, NodeId)) -> Links {
+    /// Those of one node stay in the order in which they are given. `place` counts nodes without gaps.
+    pub fn new<T>(
+        nodes: usize,
+        pairs: &[T],
+        place: impl Fn(NodeId) -> usize,
+        ends: impl Fn(&T) -> (NodeId, NodeId),
+    ) -> Links {
         let mut start = vec![0u32; nodes + 1];
         for pair in pairs {
-            start[ends(pair).0.0 as usize] += 1;
+            start[place(ends(pair).0)] += 1;
         }
         // Each count becomes the end of its node's links, and then, filled from the back, their start.
         let mut end = 0;
@@ -22,18 +28,17 @@ impl Links {
             end += *count;
             *count = end;
         }
-        let mut to = vec![NodeId(0); pairs.len()];
+        let mut to = vec![NodeId::part(0); pairs.len()];
         for pair in pairs.iter().rev() {
             let (from, other) = ends(pair);
-            let at = &mut start[from.0 as usize];
+            let at = &mut start[place(from)];
             *at -= 1;
             to[*at as usize] = other;
         }
         Links { start, to }
     }
 
-    pub fn of(&self, node: NodeId) -> &[NodeId] {
-        let at = node.0 as usize;
-        &self.to[self.start[at] as usize..self.start[at + 1] as usize]
+    pub fn of(&self, place: usize) -> Ids {
+        Ids::of(&self.to[self.start[place] as usize..self.start[place + 1] as usize])
     }
 }

@@ -21,6 +21,7 @@ mod links;
 pub(crate) mod listeners;
 pub(crate) mod matches;
 mod namespaces;
+mod node;
 pub(crate) mod reference;
 pub(crate) mod routes;
 pub(crate) mod sections;
@@ -28,87 +29,22 @@ pub(crate) mod sections;
 mod tests;
 mod why;
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
 use hashbrown::HashMap;
-use smol_str::SmolStr;
 
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
+use crate::table::Table;
 use crate::value::{Path, Value};
-use links::Links;
 use listeners::Listener;
 use reference::Reference;
-use sections::Sections;
 
 pub use grants::Grants;
 pub use index::Refusal;
 pub use labels::label;
-pub use namespaces::Namespaces;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u32);
-
-/// Where a node stands in the hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    GatewayClass,
-    Namespace,
-    Gateway,
-    /// A Service that routes name as their parent (mesh): the Service as its clients see it.
-    Frontend,
-    ListenerSet,
-    /// A listener of a Gateway or of a ListenerSet.
-    Listener,
-    Route,
-    RouteRule,
-    Backend,
-    BackendPort,
-    /// A Pod, or something that makes Pods from a template.
-    Workload,
-    /// Anything else.
-    Other,
-}
-
-impl Level {
-    /// Whether nodes at this level are parts of an object.
-    pub fn is_section(self) -> bool {
-        matches!(self, Level::Listener | Level::RouteRule | Level::BackendPort)
-    }
-
-    /// Whether nodes at this level are parts of those at `whole`.
-    pub fn is_section_of(self, whole: Level) -> bool {
-        match self {
-            Level::Listener => matches!(whole, Level::Gateway | Level::ListenerSet),
-            Level::RouteRule => whole == Level::Route,
-            Level::BackendPort => whole == Level::Backend,
-            _ => false,
-        }
-    }
-}
-
-/// Whose node it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Owner {
-    Object(ObjectId),
-    /// It exists only by being named: a namespace without a Namespace object, a virtual target. An index into
-    /// [`Topology::named`].
-    Named(u32),
-}
-
-impl Owner {
-    pub fn object(self) -> Option<ObjectId> {
-        match self {
-            Owner::Object(id) => Some(id),
-            Owner::Named(_) => None,
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Node {
-    pub level: Level,
-    pub owner: Owner,
-    /// The listener, rule or port, for a section of the owner.
-    pub section: Option<SmolStr>,
-}
+pub use namespaces::Namespace;
+pub use node::{Level, Node, NodeId, NodeMap, Owner};
 
 /// Something that asked to be attached and was not, and why, in the Gateway API's own words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,27 +59,21 @@ pub struct Refused {
     pub path: Path,
 }
 
-/// Nodes with their links both ways, in flat arrays. First the nodes of the objects, in their order, then what is only
-/// named, then sections, then frontends.
-#[derive(Debug, Default)]
+/// Nodes with their links both ways.
+#[derive(Clone, Debug, Default)]
 pub struct Topology {
-    nodes: Vec<Node>,
-    /// In order.
-    named: Vec<ObjectRef>,
-    sections: Sections,
-    frontends: HashMap<ObjectId, NodeId>,
-    /// The namespace of each object, then of each of what is only named.
-    namespaces: Vec<Option<NodeId>>,
-    parents: Links,
-    children: Links,
-    /// Of a port, the rules that name it.
-    rules: Links,
-    /// Parents before children.
-    order: Vec<NodeId>,
-    live: Vec<bool>,
-    /// In order.
-    unserved: Vec<NodeId>,
-    refused: Vec<Refused>,
+    nodes: NodeMap<Option<Node>>,
+    count: usize,
+    /// What is only named.
+    named: Table<ObjectRef>,
+    by_name: Arc<BTreeMap<ObjectRef, NodeId>>,
+    grants: Arc<Grants>,
+    /// How deep below another route each delegated one stands.
+    depths: Arc<HashMap<ObjectId, u32>>,
+    order: OnceLock<Arc<[NodeId]>>,
+    /// By who asked.
+    refusals: Table<Vec<Refused>>,
+    refused: OnceLock<Arc<[Refused]>>,
 }
 
 impl Topology {
@@ -152,66 +82,83 @@ impl Topology {
         build::build(objects, virtual_targets)
     }
 
+    /// A node that is there: ids of one topology mean nothing in another.
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.0 as usize]
+        static NOWHERE: std::sync::LazyLock<Node> =
+            std::sync::LazyLock::new(|| Node::new(Level::Other, Owner::Object(ObjectId(u32::MAX))));
+        self.nodes.get(id).and_then(Option::as_ref).unwrap_or(&NOWHERE)
     }
 
-    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
-        self.nodes.iter().enumerate().map(|(i, node)| (NodeId(i as u32), node))
+    /// Every node, in the order of ids.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> + Clone {
+        self.nodes.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)))
+    }
+
+    /// How many nodes there are.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     pub fn parents(&self, id: NodeId) -> &[NodeId] {
-        self.parents.of(id)
+        self.node(id).parents.as_slice()
     }
 
     pub fn children(&self, id: NodeId) -> &[NodeId] {
-        self.children.of(id)
+        self.node(id).children.as_slice()
     }
 
+    /// Every node, parents before children.
     pub fn order(&self) -> &[NodeId] {
-        &self.order
+        self.order.get_or_init(|| self.sorted().into())
     }
 
     pub fn refused(&self) -> &[Refused] {
-        &self.refused
+        self.refused.get_or_init(|| {
+            let mut refused: Vec<Refused> = self.refusals.iter().flatten().cloned().collect();
+            refused.sort();
+            refused.dedup_by(|a, b| {
+                (&a.parent, &a.child, a.reason, &a.message) == (&b.parent, &b.child, b.reason, &b.message)
+            });
+            refused.into()
+        })
     }
 
     /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.
     pub fn live(&self, id: NodeId) -> bool {
-        self.live[id.0 as usize]
+        self.node(id).live
     }
 
     /// Whether a listener is served: not if it conflicts with another, or if its protocol is unknown. Routes attach to
     /// it in any case.
     pub fn served(&self, listener: NodeId) -> bool {
-        self.unserved.binary_search(&listener).is_err()
+        self.node(listener).served
     }
 
     /// The node of a whole object, or of something that is only named. A Service that is the parent of routes has
     /// another one, its [frontend](Topology::frontend).
     pub fn find(&self, objects: &Objects, id: &ObjectRef) -> Option<NodeId> {
-        let named = || Some(NodeId((objects.len() + self.named.binary_search(id).ok()?) as u32));
-        objects.find(id).map(|id| NodeId(id.0)).or_else(named)
+        objects.find(id).map(NodeId::whole).or_else(|| self.by_name.get(id).copied())
     }
 
     /// The sections of a whole object, in order.
     pub fn sections(&self, id: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
-        let node = self.node(id);
-        let range = match (&node.owner, &node.section, node.level) {
-            (_, Some(_), _) | (Owner::Named(_), ..) | (.., Level::Frontend) => 0..0,
-            (Owner::Object(owner), ..) => self.sections.range(*owner),
-        };
-        range.map(NodeId)
+        self.node(id).sections.clone().map(NodeId::part)
     }
 
     pub fn section(&self, id: NodeId, name: &str) -> Option<NodeId> {
         self.sections(id).find(|section| self.node(*section).section.as_deref() == Some(name))
     }
 
+    /// Which of the sections of its owner a section is, counted from zero.
+    pub fn position(&self, section: NodeId) -> Option<usize> {
+        let sections = &self.node(self.whole(section)).sections;
+        section.place().ok()?.checked_sub(sections.start as usize).filter(|at| *at < sections.len())
+    }
+
     /// The node of the whole object, for one of its sections or its frontend.
     pub fn whole(&self, id: NodeId) -> NodeId {
         match self.node(id).owner {
-            Owner::Object(object) => NodeId(object.0),
+            Owner::Object(object) => NodeId::whole(object),
             Owner::Named(_) => id,
         }
     }
@@ -219,9 +166,8 @@ impl Topology {
     /// What an object says of one of its sections.
     pub fn section_value<'o>(&self, objects: &'o Objects, id: NodeId) -> Option<&'o Value> {
         let object = objects.get(self.node(id).owner.object()?);
-        let whole = self.whole(id);
-        let (_, sections) = sections::of(object, self.node(whole).level)?;
-        sections.get(id.0.checked_sub(self.sections(whole).next()?.0)? as usize)
+        let (_, sections) = sections::of(object, self.node(self.whole(id)).level)?;
+        sections.get(self.position(id)?)
     }
 
     /// The listeners of a Gateway and of the ListenerSets that it has let in, in the order in which they count.
@@ -236,31 +182,29 @@ impl Topology {
     pub(crate) fn backend(
         &self,
         objects: &Objects,
-        grants: &Grants,
         route: &Object,
         backend: &Reference,
     ) -> Result<(NodeId, Option<NodeId>), Refusal> {
-        let (id, port) = backends::resolve(objects, &self.sections, grants, route, backend)?;
-        Ok((NodeId(id.0), port.map(|port| self.sections.node(id, port))))
+        backends::resolve(objects, self, route, backend)
+    }
+
+    pub(crate) fn grants(&self) -> &Grants {
+        &self.grants
     }
 
     /// The rules that name the port of a backend. They are not its parents: its Service stands between.
     pub fn rules_naming(&self, port: NodeId) -> &[NodeId] {
-        self.rules.of(port)
+        self.node(port).rules.as_slice()
     }
 
     /// The node that stands for a Service as the parent of mesh routes, if it has any.
     pub fn frontend(&self, id: NodeId) -> Option<NodeId> {
-        self.frontends.get(&self.node(id).owner.object()?).copied()
+        self.node(self.whole(id)).frontend
     }
 
     /// The namespace that a node lives in.
     pub fn namespace(&self, id: NodeId) -> Option<NodeId> {
-        let owner = match self.node(id).owner {
-            Owner::Object(id) => id.0 as usize,
-            Owner::Named(at) => self.namespaces.len() - self.named.len() + at as usize,
-        };
-        self.namespaces[owner]
+        self.node(id).namespace
     }
 
     /// Who a node is, without its section.

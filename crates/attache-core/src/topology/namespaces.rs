@@ -1,9 +1,7 @@
 //! Namespaces and their labels, and which of them a listener or a Gateway lets in.
 
-use hashbrown::HashMap;
-
 use super::api::NAMESPACE_NAME;
-use crate::object::{ObjectId, Objects};
+use crate::object::Objects;
 use crate::selector::selects;
 use crate::value::Value;
 
@@ -11,48 +9,17 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug)]
 pub struct Namespace<'o> {
     pub name: &'o str,
-    pub object: Option<ObjectId>,
     labels: &'o Value,
 }
 
 impl<'o> Namespace<'o> {
+    pub fn named(objects: &'o Objects, name: &'o str) -> Self {
+        let object = objects.lookup("", "Namespace", "", name);
+        Namespace { name, labels: object.map_or(&Value::Null, |id| objects.get(id).labels()) }
+    }
+
     pub fn label(&self, key: &str) -> Option<&'o str> {
         if key == NAMESPACE_NAME { Some(self.name) } else { self.labels.get_str(key) }
-    }
-}
-
-#[derive(Debug)]
-pub struct Namespaces<'o> {
-    by_name: HashMap<&'o str, Namespace<'o>>,
-}
-
-impl<'o> Namespaces<'o> {
-    pub fn of(objects: &'o Objects) -> Self {
-        let written = objects.each("", "Namespace").map(|(id, object)| {
-            let name = object.id.name.as_str();
-            (name, Namespace { name, object: Some(id), labels: object.labels() })
-        });
-        let mut by_name: HashMap<&str, Namespace> = written.collect();
-        // Objects are sorted by kind and namespace: most live where the one before does.
-        let mut last = "";
-        for (_, object) in objects.iter() {
-            let name = object.id.namespace.as_str();
-            if name != last && !name.is_empty() {
-                by_name.entry(name).or_insert(Namespace { name, object: None, labels: &Value::Null });
-                last = name;
-            }
-        }
-        Namespaces { by_name }
-    }
-
-    pub fn get(&self, name: &'o str) -> Namespace<'o> {
-        let unknown = Namespace { name, object: None, labels: &Value::Null };
-        self.by_name.get(name).copied().unwrap_or(unknown)
-    }
-
-    /// Those that exist only because something lives in them, in no particular order.
-    pub fn unwritten(&self) -> impl Iterator<Item = &'o str> {
-        self.by_name.values().filter(|namespace| namespace.object.is_none()).map(|namespace| namespace.name)
     }
 }
 

@@ -23,7 +23,7 @@ impl<'o> Guest<'o> {
     pub fn of(index: &Index<'o>, route: &'o Object) -> Option<Self> {
         let kind = RouteKind::named(&route.id.kind)?;
         let hostnames = if kind.has_hostnames() { route.spec().list_at("hostnames") } else { &[] };
-        Some(Guest { id: &route.id, kind, namespace: index.namespaces.get(&route.id.namespace), hostnames })
+        Some(Guest { id: &route.id, kind, namespace: Namespace::named(index.objects, &route.id.namespace), hostnames })
     }
 
     /// None means any.
@@ -47,7 +47,7 @@ impl<'o> Guest<'o> {
 /// Links a route to all its parents, each parentRef on its own.
 pub fn attach<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
     let Some(guest) = Guest::of(index, route) else { return };
-    let node = NodeId(id.0);
+    let node = NodeId::whole(id);
     let (links, frontends) = (found.links.len(), found.frontends.len());
     for (position, parent) in route.spec().list_at("parentRefs").iter().enumerate() {
         let Some(parent) = Reference::parent(parent, &route.id.namespace) else { continue };
@@ -126,7 +126,7 @@ fn attach_to_listeners(
         allowed = true;
         if guest.fits(listener) {
             attached = true;
-            found.links.push((index.sections.node(owner, position), node));
+            found.links.push((index.section(owner, position), node));
         }
     }
     if attached {

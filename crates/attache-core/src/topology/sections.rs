@@ -1,11 +1,9 @@
 //! The sections of objects: listeners, rules and ports.
 
-use std::ops::Range;
-
 use smol_str::{SmolStr, format_smolstr};
 
-use super::{Level, NodeId};
-use crate::object::{Object, ObjectId};
+use super::Level;
+use crate::object::Object;
 use crate::value::Value;
 
 /// The list that holds the sections of an object, and their level.
@@ -38,48 +36,4 @@ fn rule(position: usize) -> SmolStr {
 /// The number of a listener's port, of a Service's, or of one of what is like a Service.
 pub fn port(section: &Value) -> Option<i64> {
     section.get("port").or_else(|| section.get("number"))?.as_int()
-}
-
-/// Which nodes are the sections of which object.
-#[derive(Debug, Default)]
-pub struct Sections {
-    /// The sections of each object.
-    ranges: Vec<Range<u32>>,
-    /// The first node that is a listener or a port, and the port numbers of them all.
-    first: u32,
-    ports: Vec<Option<i64>>,
-}
-
-impl Sections {
-    /// `first` is the first node that is a listener or a port.
-    pub fn new(objects: usize, first: usize, ports: Vec<Option<i64>>) -> Self {
-        Sections { ranges: vec![0..0; objects], first: first as u32, ports }
-    }
-
-    /// Takes note of the next section of an object; those of one object come one after the other.
-    pub fn add(&mut self, owner: ObjectId, section: NodeId) {
-        let range = &mut self.ranges[owner.0 as usize];
-        if range.start == range.end {
-            range.start = section.0;
-        }
-        range.end = section.0 + 1;
-    }
-
-    pub fn range(&self, owner: ObjectId) -> Range<u32> {
-        self.ranges[owner.0 as usize].clone()
-    }
-
-    /// The node of the section at `position` of the owner's list.
-    pub fn node(&self, owner: ObjectId, position: usize) -> NodeId {
-        NodeId(self.ranges[owner.0 as usize].start + position as u32)
-    }
-
-    /// The numbers of the ports of a Service: many routes ask, and reading them from its spec would take longer.
-    pub fn ports(&self, owner: ObjectId) -> &[Option<i64>] {
-        let Range { start, end } = self.range(owner);
-        start
-            .checked_sub(self.first)
-            .and_then(|start| self.ports.get(start as usize..(end - self.first) as usize))
-            .unwrap_or(&[])
-    }
 }

@@ -7,7 +7,7 @@ use super::listeners::Listener;
 use super::reference::Reference;
 use super::routes::Guest;
 use super::{Level, api, sections};
-use crate::object::{Object, ObjectId, ObjectRef, Objects};
+use crate::object::{Object, ObjectRef, Objects};
 
 /// How many names a message lists before it only counts.
 const SHOWN: usize = 5;
@@ -33,7 +33,7 @@ pub fn no_such_backend(objects: &Objects, backend: &Reference) -> Refusal {
 pub fn not_there(objects: &Objects, named: &Reference) -> String {
     let Reference { group, kind, namespace, name, .. } = named;
     let there = objects.within(group, kind, namespace);
-    let there = there.map(|id| &objects.get(ObjectId(id)).id.name);
+    let there = there.iter().map(|id| &objects.get(*id).id.name);
     match there.len() {
         0 => format!("there is no {kind} `{name}` in namespace `{namespace}`"),
         _ => format!("there is no {kind} `{name}` in namespace `{namespace}`, only {}", list(there)),

@@ -68,8 +68,8 @@ fn attachment(engine: &Engine, it: &Attachment) -> String {
 
 fn attachments(engine: &Engine, records: &mut Vec<String>) {
     let attachments = engine.attachments();
-    records.extend(attachments.attached.iter().map(|it| format!("attached {}", attachment(engine, it))));
-    for it in &attachments.refused {
+    records.extend(attachments.attached().map(|it| format!("attached {}", attachment(engine, it))));
+    for it in engine.policies().flat_map(|(policy, _)| engine.refusals(policy)) {
         let policy = engine.policy_id(it.policy);
         records.push(format!("not attached {policy} {:?}: {:?} {}", it.target, it.reason, it.message));
     }

@@ -51,7 +51,7 @@ pub struct Reference<'e> {
 impl<'e> Reference<'e> {
     pub fn new(engine: &'e Engine, model: &'e Model) -> Self {
         let is_it = |attachment: &&Attachment| engine.policy(attachment.policy).kind == model.id;
-        let attached = engine.attachments().attached.iter().filter(is_it).collect();
+        let attached = engine.attachments().attached().filter(is_it).collect();
         Reference { engine, kind: &model.kind, attached }
     }
 

@@ -68,8 +68,7 @@ impl Reach {
     }
 
     fn write(&self, view: &ReachView, policy: PolicyId, reach: &Reached, screen: &mut Screen) -> io::Result<()> {
-        let statuses = view.input.engine.policy_statuses();
-        let Some(status) = statuses.get(policy.0 as usize) else { return Ok(()) };
+        let status = &view.input.engine.policy_status(policy);
         let mut head = Table::plain(0);
         let scopes = match self.rule {
             None => format!("in force in {} scopes", in_force(status)),

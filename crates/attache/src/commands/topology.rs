@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 
 use attache_core::topology::{Level, NodeId, Refused};
@@ -81,12 +81,11 @@ impl Topology {
 
 /// `nodes` with everything above and below them, parents first.
 fn around(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
-    let count = input.engine.topology().nodes().len();
     let spread = |next: &dyn Fn(NodeId) -> Vec<NodeId>| {
-        let mut seen = vec![false; count];
+        let mut seen = HashSet::new();
         let mut todo = nodes.to_vec();
         while let Some(node) = todo.pop() {
-            if !std::mem::replace(&mut seen[node.0 as usize], true) {
+            if seen.insert(node) {
                 todo.extend(next(node));
             }
         }
@@ -95,13 +94,13 @@ fn around(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
     let above = spread(&|node| input.engine.topology().parents(node).to_vec());
     let below = spread(&|node| input.engine.topology().children(node).to_vec());
     let order = input.engine.topology().order().iter().copied();
-    order.filter(|node| above[node.0 as usize] || below[node.0 as usize]).collect()
+    order.filter(|node| above.contains(node) || below.contains(node)).collect()
 }
 
 fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
     let topology = input.engine.topology();
     let mut attached: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
-    for attachment in &input.engine.attachments().attached {
+    for attachment in input.engine.attachments().attached() {
         attached.entry(attachment.node).or_default().push(input.policy(attachment.policy));
     }
     let lives_in = nodes.iter().filter_map(|node| topology.namespace(*node));
@@ -114,23 +113,20 @@ fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
         _ => true,
     };
     let shown: Vec<NodeId> = namespaces.into_iter().chain(nodes.iter().copied().filter(matters)).collect();
-    let mut at = vec![None; topology.nodes().len()];
-    for (i, node) in shown.iter().enumerate() {
-        at[node.0 as usize] = Some(i);
-    }
+    let at: HashMap<NodeId, usize> = shown.iter().enumerate().map(|(i, node)| (*node, i)).collect();
     let mut graph = Graph::default();
     for (i, node) in shown.iter().enumerate() {
         graph.nodes.push(Vertex {
             id: input.name(*node),
             policies: attached.remove(node).unwrap_or_default(),
             level: Some(topology.node(*node).level),
-            namespace: topology.namespace(*node).and_then(|namespace| at[namespace.0 as usize]),
+            namespace: topology.namespace(*node).and_then(|namespace| at.get(&namespace).copied()),
             count: 1,
         });
-        graph.edges.extend(topology.children(*node).iter().filter_map(|child| Some((i, at[child.0 as usize]?))));
+        graph.edges.extend(topology.children(*node).iter().filter_map(|child| Some((i, *at.get(child)?))));
     }
     let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
-    let all = nodes.len() == at.len();
+    let all = nodes.len() == topology.count();
     let concerns = |refused: &&Refused| all || known.contains(&*refused.parent) || known.contains(&*refused.child);
     graph.refused = topology.refused().iter().filter(concerns).cloned().collect();
     graph

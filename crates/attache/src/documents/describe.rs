@@ -135,10 +135,9 @@ pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding])
     let engine = &input.engine;
     let policy = engine.policy(id);
     let reach = engine.reach(id, None);
-    let mut statuses = engine.policy_statuses();
-    statuses.retain(|status| status.policy == id);
+    let statuses = [engine.policy_status(id)];
     let conditions = engine.policy_conditions(&statuses).into_iter().flatten().map(Condition::from);
-    let attached = engine.attachments().attached.iter().filter(|it| it.policy == id);
+    let attached = engine.attachments().of(id).to.iter();
     let blocks = policy.blocks.iter().map(|block| OfBlock {
         block: block.which.name(),
         strategy: block.strategy.name(),
@@ -152,7 +151,7 @@ pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding])
         targets: targets(input, id, policy),
         attached: attached.map(|it| input.name(it.node)).collect(),
         blocks: blocks.collect(),
-        enforcement: statuses.first().map_or("", |status| status.enforcement.name()),
+        enforcement: statuses[0].enforcement.name(),
         felt: reach.felt.iter().map(|node| input.name(*node)).collect(),
         parts: parts(input, &reach),
         conditions: conditions.collect(),
@@ -161,9 +160,9 @@ pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding])
 }
 
 fn targets(input: &Input, id: PolicyId, policy: &Policy) -> Vec<OfTarget> {
-    let refused = &input.engine.attachments().refused;
+    let refused = input.engine.refusals(id);
     let of = |(i, target)| {
-        let refusal = refused.iter().find(|it| it.policy == id && it.target.is_none_or(|at| at == i));
+        let refusal = refused.iter().find(|it| it.target.is_none_or(|at| at == i));
         OfTarget {
             target: target_words(target),
             reason: refusal.map(|refusal| refusal.reason.name()),

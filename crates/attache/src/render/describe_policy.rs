@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use attache_core::attachment::Refusal;
 use attache_core::lint::Finding;
 use attache_core::policy::{Block, PolicyId, Which};
 use attache_core::reach::Reach;
@@ -53,9 +52,8 @@ impl DescribeView<'_> {
     /// What it targets, and what became of that.
     fn targets(&self, policy: PolicyId, screen: &mut Screen) -> io::Result<()> {
         section("targets", screen)?;
-        let attachments = self.input.engine.attachments();
-        let refused: Vec<&Refusal> = attachments.refused.iter().filter(|it| it.policy == policy).collect();
-        let attached = attachments.attached.iter().filter(|it| it.policy == policy).map(|it| it.node);
+        let refused = self.input.engine.refusals(policy);
+        let attached = self.input.engine.attachments().of(policy).to.iter().map(|it| it.node);
         let mut table = Table::plain(2);
         for (i, target) in self.input.engine.policy(policy).targets.iter().enumerate() {
             if let Some(refusal) = refused.iter().find(|it| it.target == Some(i)) {

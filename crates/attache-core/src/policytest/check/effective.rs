@@ -43,7 +43,7 @@ fn model<'e>(checking: &Checking<'e>, name: &str) -> Result<ModelOf<'e>, Trouble
         return Err(checking.unknown_policy_kind("policyKind", &wanted));
     };
     let hierarchy = Hierarchy::new(engine.objects(), engine.topology(), kind.shape());
-    Ok(ModelOf::Empty(Box::new(Model::new(engine.world(), id, kind, Arc::new(hierarchy), Stacks::new()))))
+    Ok(ModelOf::Empty(Box::new(Model::new(engine.world(), id, kind, Arc::new(hierarchy), Stacks::default()))))
 }
 
 enum ModelOf<'e> {

@@ -31,7 +31,8 @@ pub fn policy(checking: &Checking<'_>, statuses: &Statuses, line: &expected::Sta
     {
         return Err(checking.unknown_policy_kind("policy", wanted));
     }
-    let Some(status) = statuses.policies.iter().find(|status| name.is(engine.policy_id(status.policy))) else {
+    let mut both = statuses.policies.iter().zip(&statuses.conditions);
+    let Some((status, conditions)) = both.find(|(status, _)| name.is(engine.policy_id(status.policy))) else {
         return Err(Trouble::nothing(name, "there is no such policy"));
     };
     let mut comparison = Comparison::default();
@@ -49,7 +50,7 @@ pub fn policy(checking: &Checking<'_>, statuses: &Statuses, line: &expected::Sta
         comparison.add_part("message", message, &status.message);
     }
     for wanted in &line.conditions {
-        let actual = statuses.conditions[status.policy.0 as usize].iter().find(|it| it.r#type == wanted.r#type);
+        let actual = conditions.iter().find(|it| it.r#type == wanted.r#type);
         let parts = [
             ("status", &wanted.status, actual.map(|it| if it.is_true { "True" } else { "False" })),
             ("reason", &wanted.reason, actual.map(|it| it.reason.as_str())),

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -160,14 +162,11 @@ proptest! {
     #[test]
     fn parents_come_before_children_and_only_what_is_reached_is_live(docs in prop::collection::vec(document(), 0..12)) {
         let Shown { topology, .. } = show(json!(docs));
-        let mut position = vec![usize::MAX; topology.nodes().len()];
-        for (at, id) in topology.order().iter().enumerate() {
-            position[id.0 as usize] = at;
-        }
+        let position: HashMap<NodeId, usize> = topology.order().iter().enumerate().map(|(at, id)| (*id, at)).collect();
         for (id, node) in topology.nodes() {
-            prop_assert!(position[id.0 as usize] != usize::MAX);
+            prop_assert!(position.contains_key(&id));
             for child in topology.children(id) {
-                prop_assert!(position[id.0 as usize] < position[child.0 as usize]);
+                prop_assert!(position[&id] < position[child]);
                 prop_assert!(topology.parents(*child).contains(&id));
                 prop_assert!(!topology.live(id) || topology.live(*child));
             }

@@ -1,0 +1,246 @@
+//! Vectors and indexes whose clones share what they have in common: to clone one costs nothing, and to change one after
+//! that copies a few hundred bytes, however long it is. So a snapshot stays as it is while the next one is made.
+
+use std::hash::{BuildHasher, Hash};
+use std::ops::Index;
+use std::sync::Arc;
+
+/// With branches and leaves this wide a change copies about a kilobyte, and a million values have 244 branches.
+const WIDTH: usize = 64;
+
+type Leaf<T> = Arc<[T; WIDTH]>;
+type Branch<T> = Arc<[Leaf<T>; WIDTH]>;
+
+#[derive(Clone, Debug)]
+pub struct Table<T> {
+    branches: Arc<Vec<Branch<T>>>,
+    len: usize,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { branches: Arc::default(), len: 0 }
+    }
+}
+
+impl<T> Table<T> {
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub fn get(&self, at: usize) -> Option<&T> {
+        (at < self.len).then(|| self.leaf(at)).and_then(|leaf| leaf.get(at % WIDTH))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
+        self.branches.iter().flat_map(|branch| branch.iter()).flat_map(|leaf| leaf.iter()).take(self.len)
+    }
+
+    fn leaf(&self, at: usize) -> &[T; WIDTH] {
+        &self.branches[at / (WIDTH * WIDTH)][at / WIDTH % WIDTH]
+    }
+}
+
+impl<T: Clone + Default> Table<T> {
+    /// The value at a place, to change it. A table that is too short for it is filled up.
+    pub fn entry(&mut self, at: usize) -> &mut T {
+        let branches = Arc::make_mut(&mut self.branches);
+        while branches.len() <= at / (WIDTH * WIDTH) {
+            let leaf: Leaf<T> = Arc::new(std::array::from_fn(|_| T::default()));
+            branches.push(Arc::new(std::array::from_fn(|_| Arc::clone(&leaf))));
+        }
+        self.len = self.len.max(at + 1);
+        let branch = Arc::make_mut(&mut branches[at / (WIDTH * WIDTH)]);
+        &mut Arc::make_mut(&mut branch[at / WIDTH % WIDTH])[at % WIDTH]
+    }
+
+    pub fn push(&mut self, value: T) -> usize {
+        let at = self.len;
+        *self.entry(at) = value;
+        at
+    }
+}
+
+impl<T> Index<usize> for Table<T> {
+    type Output = T;
+
+    fn index(&self, at: usize) -> &T {
+        &self.leaf(at)[at % WIDTH]
+    }
+}
+
+impl<T: Clone + Default> FromIterator<T> for Table<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut values = values.into_iter().peekable();
+        let (mut branches, mut len) = (Vec::new(), 0);
+        while values.peek().is_some() {
+            branches.push(Arc::new(std::array::from_fn(|_| {
+                Arc::new(std::array::from_fn(|_| {
+                    let value = values.next();
+                    len += usize::from(value.is_some());
+                    value.unwrap_or_default()
+                }))
+            })));
+        }
+        Table { branches: Arc::new(branches), len }
+    }
+}
+
+/// Finds numbers by what they stand for, which is kept elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct Finder {
+    /// As many as a power of two, or none.
+    slots: Table<Slot>,
+    used: usize,
+}
+
+/// Part of a hash and, if it is taken, a number plus one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    tag: u32,
+    number: u32,
+}
+
+/// The same everywhere and always: what is derived must not depend on a seed.
+pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    foldhash::fast::FixedState::with_seed(0).hash_one(value)
+}
+
+impl Finder {
+    /// Of numbers with their hashes, each once.
+    pub fn new(numbers: impl ExactSizeIterator<Item = (u64, u32)>) -> Finder {
+        let size = (numbers.len() * 2).next_power_of_two().max(16);
+        let mut slots = vec![Slot::default(); size];
+        let used = numbers.len();
+        for (hash, number) in numbers {
+            let mut at = hash as usize % size;
+            while slots[at].number != 0 {
+                at = (at + 1) % size;
+            }
+            slots[at] = Slot { tag: (hash >> 32) as u32, number: number + 1 };
+        }
+        Finder { slots: slots.into_iter().collect(), used }
+    }
+
+    pub fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
+        let (size, tag) = (self.slots.len(), (hash >> 32) as u32);
+        if size == 0 {
+            return None;
+        }
+        let mut at = hash as usize % size;
+        loop {
+            match self.slots[at] {
+                Slot { number: 0, .. } => return None,
+                slot if slot.tag == tag && is(slot.number - 1) => return Some(slot.number - 1),
+                _ => at = (at + 1) % size,
+            }
+        }
+    }
+
+    /// Adds a number that is not there. `hash_of` tells the hashes of those that are, should they have to move.
+    pub fn insert(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
+        if (self.used + 1) * 4 > self.slots.len() * 3 {
+            let there = self.slots.iter().filter(|slot| slot.number != 0).map(|slot| slot.number - 1);
+            let there: Vec<(u64, u32)> = there.map(|number| (hash_of(number), number)).collect();
+            *self = Finder::new(there.into_iter());
+        }
+        let size = self.slots.len();
+        let mut at = hash as usize % size;
+        while self.slots[at].number != 0 {
+            at = (at + 1) % size;
+        }
+        *self.slots.entry(at) = Slot { tag: (hash >> 32) as u32, number: number + 1 };
+        self.used += 1;
+    }
+
+    pub fn remove(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
+        let size = self.slots.len();
+        if size == 0 {
+            return;
+        }
+        let mut hole = hash as usize % size;
+        while self.slots[hole].number != number + 1 {
+            if self.slots[hole].number == 0 {
+                return;
+            }
+            hole = (hole + 1) % size;
+        }
+        // Whoever stands behind the hole and could stand in it moves up: nobody may have a hole before him.
+        let mut at = (hole + 1) % size;
+        while self.slots[at].number != 0 {
+            let slot = self.slots[at];
+            let home = hash_of(slot.number - 1) as usize % size;
+            if (at + size - home) % size >= (at + size - hole) % size {
+                *self.slots.entry(hole) = slot;
+                hole = at;
+            }
+            at = (at + 1) % size;
+        }
+        *self.slots.entry(hole) = Slot::default();
+        self.used -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_table_is_a_vector_and_its_clones_stay_as_they_are(
+            first in prop::collection::vec(0u32..100, 0..5_000),
+            edits in prop::collection::vec((0usize..9_000, 0u32..100), 0..50),
+        ) {
+            let mut table: Table<u32> = first.iter().copied().collect();
+            let before = table.clone();
+            let mut expected = first.clone();
+            for (at, value) in edits {
+                if expected.len() <= at {
+                    expected.resize(at + 1, 0);
+                }
+                expected[at] = value;
+                *table.entry(at) = value;
+            }
+            prop_assert_eq!(table.iter().copied().collect::<Vec<_>>(), &expected[..]);
+            prop_assert_eq!(table.len(), expected.len());
+            for (at, value) in expected.iter().enumerate() {
+                prop_assert_eq!(table.get(at), Some(value));
+            }
+            prop_assert_eq!(table.get(expected.len()), None);
+            prop_assert_eq!(before.iter().copied().collect::<Vec<_>>(), first);
+        }
+
+        #[test]
+        fn a_finder_finds_what_is_there(edits in prop::collection::vec((0u32..90, any::<bool>()), 0..300)) {
+            // Few hashes, so that many numbers meet.
+            let hash_of = |number: u32| u64::from(number % 12) * 0x1_0000_0001;
+            let mut finder = Finder::default();
+            let mut there: HashMap<u32, ()> = HashMap::new();
+            for (number, add) in edits {
+                match (add, there.contains_key(&number)) {
+                    (true, false) => {
+                        there.insert(number, ());
+                        finder.insert(hash_of(number), number, hash_of);
+                    }
+                    (false, true) => {
+                        there.remove(&number);
+                        finder.remove(hash_of(number), number, hash_of);
+                    }
+                    _ => {}
+                }
+                for number in 0..90 {
+                    let found = finder.find(hash_of(number), |it| it == number);
+                    prop_assert_eq!(found.is_some(), there.contains_key(&number));
+                }
+            }
+        }
+    }
+}

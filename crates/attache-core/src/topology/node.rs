@@ -1,0 +1,242 @@
+//! Nodes: whole objects, and the parts that have a node of their own.
+
+use std::fmt;
+use std::ops::{Index, Range};
+
+use smol_str::SmolStr;
+
+use crate::object::ObjectId;
+use crate::table::Table;
+
+/// A whole object has the number of its object. Parts are counted apart: sections, frontends, and what is only named.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    const PARTS: u32 = 1 << 31;
+
+    pub const fn whole(object: ObjectId) -> NodeId {
+        NodeId(object.0)
+    }
+
+    pub(crate) const fn part(at: u32) -> NodeId {
+        NodeId(NodeId::PARTS | at)
+    }
+
+    /// The place among the parts, or that among the whole objects.
+    pub(super) fn place(self) -> Result<usize, usize> {
+        match self.0 & NodeId::PARTS {
+            0 => Err(self.0 as usize),
+            _ => Ok((self.0 & !NodeId::PARTS) as usize),
+        }
+    }
+
+    /// The object that has this node as a whole.
+    pub(crate) fn object(self) -> Option<ObjectId> {
+        self.place().err().map(|at| ObjectId(at as u32))
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place() {
+            Ok(part) => write!(f, "part {part}"),
+            Err(whole) => write!(f, "whole {whole}"),
+        }
+    }
+}
+
+/// Something for each node.
+#[derive(Clone, Debug)]
+pub struct NodeMap<T> {
+    wholes: Table<T>,
+    parts: Table<T>,
+}
+
+impl<T> Default for NodeMap<T> {
+    fn default() -> Self {
+        NodeMap { wholes: Table::default(), parts: Table::default() }
+    }
+}
+
+impl<T> NodeMap<T> {
+    pub fn get(&self, node: NodeId) -> Option<&T> {
+        match node.place() {
+            Ok(part) => self.parts.get(part),
+            Err(whole) => self.wholes.get(whole),
+        }
+    }
+
+    /// In the order of ids.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, &T)> + Clone {
+        let wholes = self.wholes.iter().enumerate().map(|(at, it)| (NodeId(at as u32), it));
+        wholes.chain(self.parts.iter().enumerate().map(|(at, it)| (NodeId::part(at as u32), it)))
+    }
+
+    /// How many parts there may be: the highest one, plus one.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// How many whole objects there may be.
+    pub(crate) fn wholes(&self) -> usize {
+        self.wholes.len()
+    }
+}
+
+impl<T: Clone + Default> NodeMap<T> {
+    pub fn new(wholes: impl IntoIterator<Item = T>, parts: impl IntoIterator<Item = T>) -> NodeMap<T> {
+        NodeMap { wholes: wholes.into_iter().collect(), parts: parts.into_iter().collect() }
+    }
+
+    pub fn entry(&mut self, node: NodeId) -> &mut T {
+        match node.place() {
+            Ok(part) => self.parts.entry(part),
+            Err(whole) => self.wholes.entry(whole),
+        }
+    }
+}
+
+impl<T> Index<NodeId> for NodeMap<T> {
+    type Output = T;
+
+    fn index(&self, node: NodeId) -> &T {
+        match node.place() {
+            Ok(part) => &self.parts[part],
+            Err(whole) => &self.wholes[whole],
+        }
+    }
+}
+
+/// Where a node stands in the hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    GatewayClass,
+    Namespace,
+    Gateway,
+    /// A Service that routes name as their parent (mesh): the Service as its clients see it.
+    Frontend,
+    ListenerSet,
+    /// A listener of a Gateway or of a ListenerSet.
+    Listener,
+    Route,
+    RouteRule,
+    Backend,
+    BackendPort,
+    /// A Pod, or something that makes Pods from a template.
+    Workload,
+    /// Anything else.
+    Other,
+}
+
+impl Level {
+    /// Whether nodes at this level are parts of an object.
+    pub fn is_section(self) -> bool {
+        matches!(self, Level::Listener | Level::RouteRule | Level::BackendPort)
+    }
+
+    /// Whether nodes at this level are parts of those at `whole`.
+    pub fn is_section_of(self, whole: Level) -> bool {
+        match self {
+            Level::Listener => matches!(whole, Level::Gateway | Level::ListenerSet),
+            Level::RouteRule => whole == Level::Route,
+            Level::BackendPort => whole == Level::Backend,
+            _ => false,
+        }
+    }
+}
+
+/// Whose node it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    Object(ObjectId),
+    /// It exists only by being named: a namespace without a Namespace object, a virtual target.
+    Named(u32),
+}
+
+impl Owner {
+    pub fn object(self) -> Option<ObjectId> {
+        match self {
+            Owner::Object(id) => Some(id),
+            Owner::Named(_) => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub level: Level,
+    pub owner: Owner,
+    /// The listener, rule or port, for a section of the owner.
+    pub section: Option<SmolStr>,
+    /// The number of a port or of a listener's port: many routes ask, and reading it from the spec would take longer.
+    pub(super) port: Option<i64>,
+    pub(super) live: bool,
+    pub(super) served: bool,
+    /// The Namespace that it lives in.
+    pub(super) namespace: Option<NodeId>,
+    /// The sections of a whole object, among the parts.
+    pub(super) sections: Range<u32>,
+    /// The node that stands for a Service as a parent.
+    pub(super) frontend: Option<NodeId>,
+    pub(super) parents: Ids,
+    pub(super) children: Ids,
+    /// Of a port, the rules that name it.
+    pub(super) rules: Ids,
+}
+
+impl Node {
+    pub(super) fn new(level: Level, owner: Owner) -> Node {
+        Node {
+            level,
+            owner,
+            section: None,
+            port: None,
+            live: true,
+            served: true,
+            namespace: None,
+            sections: 0..0,
+            frontend: None,
+            parents: Ids::default(),
+            children: Ids::default(),
+            rules: Ids::default(),
+        }
+    }
+
+    pub(super) fn section(level: Level, owner: ObjectId, name: SmolStr, port: Option<i64>) -> Node {
+        Node { section: Some(name), port, ..Node::new(level, Owner::Object(owner)) }
+    }
+}
+
+/// Nodes, mostly few.
+#[derive(Clone, Debug)]
+pub enum Ids {
+    Few(u8, [NodeId; 3]),
+    Many(std::sync::Arc<Vec<NodeId>>),
+}
+
+impl Default for Ids {
+    fn default() -> Self {
+        Ids::Few(0, [NodeId(0); 3])
+    }
+}
+
+impl Ids {
+    pub fn of(ids: &[NodeId]) -> Ids {
+        let mut few = [NodeId(0); 3];
+        match few.get_mut(..ids.len()) {
+            Some(start) => {
+                start.copy_from_slice(ids);
+                Ids::Few(ids.len() as u8, few)
+            }
+            None => Ids::Many(std::sync::Arc::new(ids.to_vec())),
+        }
+    }
+
+    pub fn as_slice(&self) -> &[NodeId] {
+        match self {
+            Ids::Few(len, ids) => ids.get(..usize::from(*len)).unwrap_or_default(),
+            Ids::Many(ids) => ids,
+        }
+    }
+}
