@@ -55,7 +55,7 @@ impl fmt::Display for ObjectRef {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object {
     pub id: ObjectRef,
     pub version: SmolStr,
@@ -91,7 +91,7 @@ impl Object {
 }
 
 /// Where a document was read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     pub file: Arc<str>,
     /// The first document of a file is 1.
@@ -115,7 +115,7 @@ pub struct Place {
 
 /// The place of every value of a document, in the order in which a walk over the value meets them:
 /// a value before what is in it. Kept beside the value, so that values stay small and comparable.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(Box<[Place]>);
 
 impl Places {

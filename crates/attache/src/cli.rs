@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
+use attache_core::kinds::Settings;
 use clap::builder::Styles;
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -68,6 +69,10 @@ pub struct Global {
 }
 
 impl Global {
+    pub fn settings(&self) -> Settings {
+        Settings { infer_unlabelled: self.infer_unlabelled }
+    }
+
     /// The line for another question about the same input.
     pub fn again(&self, question: &str) -> String {
         let files = self.files.iter().map(|file| format!(" -f {}", quoted(&file.to_string_lossy())));
@@ -90,6 +95,7 @@ pub enum Command {
     Explain(commands::explain::Explain),
     Reach(commands::reach::Reach),
     Plan(commands::plan::Plan),
+    Watch(commands::watch::Watch),
     Audit(commands::audit::Audit),
     Lint(commands::lint::Lint),
     Request(commands::request::Request),

@@ -167,7 +167,7 @@ impl Line {
     fn input(&self) -> (Objects, Registry) {
         let files: Vec<PathBuf> = self.values("-f", "--filename").into_iter().filter_map(file).collect();
         let (kinds, _) = built_in();
-        let objects = match source::size(&files) {
+        let objects = match source::size_of(&files) {
             0 => Vec::new(),
             size if size > MOST_BYTES => Vec::new(),
             _ => source::load(&files, true, |group, kind| is_cluster_scoped(&kinds, group, kind)).objects,

@@ -1,6 +1,6 @@
 //! What a command looks at: the objects it was given, and what the engine makes of them.
 
-use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
 use attache_core::engine::Engine;
 use attache_core::kinds::{KindId, PolicyKind, Settings, built_in};
@@ -20,8 +20,7 @@ use crate::{render, source};
 
 #[derive(Debug)]
 pub struct Input {
-    /// Never dropped: the program ends with its answer, and to give all memory back piece by piece takes time.
-    pub engine: ManuallyDrop<Engine>,
+    pub engine: Arc<Engine>,
     /// Fine if all of the input could be used. If not, the answer is for the rest of it.
     pub verdict: Verdict,
     /// What was wrong with it before the engine saw it.
@@ -43,10 +42,7 @@ impl Input {
     }
 
     fn load(global: &Global) -> Result<Input, Failure> {
-        if global.files.is_empty() {
-            let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", program());
-            return Err(Problem::error("there is nothing to look at").help(help).into());
-        }
+        files_given(global)?;
         let (kinds, _) = built_in();
         let reading = source::load(&global.files, global.quiet, |group, kind| is_cluster_scoped(&kinds, group, kind));
         Ok(Input::resolve(reading, &kinds, global))
@@ -78,11 +74,12 @@ impl Input {
     }
 
     fn resolve(reading: Reading, kinds: &[PolicyKind], global: &Global) -> Input {
-        let settings = Settings { infer_unlabelled: global.infer_unlabelled };
-        let engine = Engine::new(Objects::new(reading.objects), kinds, settings);
+        let engine = Arc::new(Engine::new(Objects::new(reading.objects), kinds, global.settings()));
+        // Never dropped: the program ends with its answer, and to give all memory back piece by piece takes time.
+        std::mem::forget(Arc::clone(&engine));
         let broken = reading.problems.iter().chain(engine.problems()).any(Problem::is_error);
         let verdict = if broken { Verdict::No } else { Verdict::Fine };
-        Input { engine: ManuallyDrop::new(engine), verdict, problems: reading.problems }
+        Input { engine, verdict, problems: reading.problems }
     }
 
     fn show_problems(&self, global: &Global) {
@@ -93,8 +90,12 @@ impl Input {
     /// Nothing but what is built in.
     pub fn empty() -> Input {
         let (built_in, _) = built_in();
-        let engine = Engine::new(Objects::default(), &built_in, Settings::default());
-        Input { engine: ManuallyDrop::new(engine), verdict: Verdict::Fine, problems: Vec::new() }
+        Input::of(Arc::new(Engine::new(Objects::default(), &built_in, Settings::default())))
+    }
+
+    /// What the engine makes of objects, wherever they are from.
+    pub fn of(engine: Arc<Engine>) -> Input {
+        Input { engine, verdict: Verdict::Fine, problems: Vec::new() }
     }
 
     /// The object that `words` name, and the words that follow.
@@ -179,6 +180,15 @@ impl Input {
         let id = self.engine.topology().id(self.engine.objects(), node);
         namespace.is_none_or(|wanted| id.namespace == wanted)
     }
+}
+
+/// Without `-f` there is nothing to look at.
+pub fn files_given(global: &Global) -> Result<(), Failure> {
+    if global.files.is_empty() {
+        let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", program());
+        return Err(Problem::error("there is nothing to look at").help(help).into());
+    }
+    Ok(())
 }
 
 pub fn is_cluster_scoped(kinds: &[PolicyKind], group: &str, kind: &str) -> bool {

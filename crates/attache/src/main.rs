@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod completion;
+mod concern;
 mod description;
 mod documents;
 mod explanation;

@@ -15,6 +15,7 @@ pub mod status;
 pub mod test;
 pub mod topology;
 pub mod version;
+pub mod watch;
 
 use clap::ValueEnum;
 
@@ -46,6 +47,7 @@ pub fn run(cli: &Cli, screen: &mut Screen) -> Result<Verdict, Failure> {
         Command::Explain(command) => command.run(&cli.global, screen),
         Command::Reach(command) => command.run(&cli.global, screen),
         Command::Plan(command) => command.run(&cli.global, screen),
+        Command::Watch(command) => command.run(&cli.global, screen),
         Command::Audit(command) => command.run(&cli.global, screen),
         Command::Lint(command) => command.run(&cli.global, screen),
         Command::Request(command) => command.run(&cli.global, screen),

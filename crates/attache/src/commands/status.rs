@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use attache_core::policy::PolicyId;
-use attache_core::status::{Enforcement, PolicyStatus, TargetStatus};
+use attache_core::status::{PolicyStatus, TargetStatus};
 use attache_core::topology::NodeId;
 use clap::Args;
 
@@ -11,7 +11,7 @@ use crate::cli::{Global, program};
 use crate::documents::status::status_list;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::render::status::{in_force, no_policies, status_word};
+use crate::render::status::{in_force, no_policies, status_word, why};
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, cut};
@@ -112,14 +112,4 @@ fn write_targets(input: &Input, targets: &[TargetStatus], most: usize, screen: &
         writeln!(screen, "{}", paint(DIM, more))?;
     }
     Ok(())
-}
-
-fn why(input: &Input, status: &PolicyStatus) -> String {
-    let by: Vec<String> = status.by.iter().map(|policy| input.policy(*policy)).collect();
-    match (status.message.as_str(), status.enforcement) {
-        ("", _) if by.is_empty() => String::new(),
-        ("", Enforcement::Overridden) => format!("all of it is taken by {}", by.join(", ")),
-        ("", _) => format!("part of it is taken by {}", by.join(", ")),
-        (message, _) => message.to_owned(),
-    }
 }

@@ -16,6 +16,18 @@ pub struct EffectivePolicy {
     /// Only requests from this Namespace are meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
+    #[serde(flatten)]
+    in_force: InForce,
+    /// For kinds that merge into objects: the object at the end of the scope, as it will behave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    objects: Vec<AsItBehaves>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+}
+
+/// What policies say together, who says it, and what lost.
+#[derive(Debug, Serialize)]
+pub struct InForce {
     #[serde(skip_serializing_if = "Option::is_none")]
     spec: Option<Value>,
     /// For kinds of which all apply, in the order in which they do.
@@ -23,11 +35,6 @@ pub struct EffectivePolicy {
     policies: Option<Vec<Applied>>,
     origins: Vec<Origin>,
     superseded: Vec<Superseded>,
-    /// For kinds that merge into objects: the object at the end of the scope, as it will behave.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    objects: Vec<AsItBehaves>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<Warning>,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,35 +91,15 @@ pub fn says_something(effective: &Effective) -> bool {
 
 pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> EffectivePolicy {
     let effective = model.effective(input.engine.world(), scope.chain);
-    let origin = |path: &Path, policy, which, target| Origin::new(input, path, policy, which, target);
-    let origins = |effective: &Effective| {
-        effective.origins.iter().map(|it| origin(&it.path, it.policy, it.which, it.target)).collect()
-    };
     let topology = input.engine.topology();
     let end = scope.nodes.last().map(|end| topology.whole(*end));
     let object = end.and_then(|end| topology.node(end).owner.object());
     let merged = object.map(|object| input.engine.merged(model, object)).unwrap_or_default();
-    let applied = effective.applied.iter().map(|applied| Applied {
-        policy: input.policy(applied.policy),
-        target: input.name(applied.target),
-        spec: applied.spec.clone(),
-    });
     EffectivePolicy {
         policy_kind: model.kind.full_name(),
         scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
         from: scope.from.map(|namespace| input.name(namespace)),
-        spec: effective.spec.clone(),
-        policies: model.kind.accumulates().then(|| applied.collect()),
-        origins: origins(effective),
-        superseded: effective
-            .superseded
-            .iter()
-            .map(|it| Superseded {
-                what: origin(&it.path, it.policy, it.which, it.target),
-                by: it.by.map(|policy| input.policy(policy)),
-                reason: it.reason.name(),
-            })
-            .collect(),
+        in_force: in_force(input, effective, model.kind.accumulates()),
         objects: merged
             .iter()
             .filter(|it| it.chain == scope.chain)
@@ -120,7 +107,7 @@ pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> Effectiv
                 object: end.map(|end| input.name(end)).unwrap_or_default(),
                 path: it.path.to_string(),
                 value: it.value.clone(),
-                origins: origins(&it.effective),
+                origins: origins(input, &it.effective),
             })
             .collect(),
         warnings: effective
@@ -129,4 +116,28 @@ pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> Effectiv
             .map(|it| Warning { policy: input.policy(it.policy), block: it.which.name(), message: it.message.clone() })
             .collect(),
     }
+}
+
+/// `accumulates` if all policies of the kind apply.
+pub fn in_force(input: &Input, effective: &Effective, accumulates: bool) -> InForce {
+    let applied = effective.applied.iter().map(|applied| Applied {
+        policy: input.policy(applied.policy),
+        target: input.name(applied.target),
+        spec: applied.spec.clone(),
+    });
+    let superseded = effective.superseded.iter().map(|it| Superseded {
+        what: Origin::new(input, &it.path, it.policy, it.which, it.target),
+        by: it.by.map(|policy| input.policy(policy)),
+        reason: it.reason.name(),
+    });
+    InForce {
+        spec: effective.spec.clone(),
+        policies: accumulates.then(|| applied.collect()),
+        origins: origins(input, effective),
+        superseded: superseded.collect(),
+    }
+}
+
+fn origins(input: &Input, effective: &Effective) -> Vec<Origin> {
+    effective.origins.iter().map(|it| Origin::new(input, &it.path, it.policy, it.which, it.target)).collect()
 }

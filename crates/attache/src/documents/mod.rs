@@ -10,6 +10,7 @@ pub mod reach;
 pub mod request;
 pub mod sarif;
 pub mod status;
+pub mod watch;
 
 use std::marker::PhantomData;
 

@@ -29,14 +29,14 @@ struct OfChange<'c> {
 }
 
 #[derive(Debug, Serialize)]
-struct OfScope<'c> {
+pub struct OfScope<'c> {
     scope: &'c [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'c str>,
 }
 
 #[derive(Debug, Serialize)]
-struct OfLeaf<'c> {
+pub struct OfLeaf<'c> {
     path: String,
     before: Option<Set<'c>>,
     after: Option<Set<'c>>,
@@ -62,21 +62,12 @@ struct OfPolicy<'c> {
 }
 
 pub fn plan_document<'c>(changes: &'c Changes) -> PlanDocument<'c> {
-    let set = |leaf: &'c Leaf| Set { value: &leaf.value, policy: leaf.policy.as_deref() };
     let of_change = |change: &'c Change| OfChange {
         policy_kind: &change.policy_kind,
-        scopes: change.scopes.iter().map(|it| OfScope { scope: &it.nodes, from: it.from.as_deref() }).collect(),
+        scopes: of_scopes(change),
         before: change.before.as_ref().and_then(|effective| effective.spec.as_ref()),
         after: change.after.as_ref().and_then(|effective| effective.spec.as_ref()),
-        leaves: change
-            .leaves
-            .iter()
-            .map(|leaf| OfLeaf {
-                path: leaf.path.to_string(),
-                before: leaf.before.as_ref().map(set),
-                after: leaf.after.as_ref().map(set),
-            })
-            .collect(),
+        leaves: of_leaves(change),
     };
     PlanDocument {
         api_version: API_VERSION,
@@ -97,6 +88,23 @@ pub fn plan_document<'c>(changes: &'c Changes) -> PlanDocument<'c> {
             fixed: changes.fixed_findings.iter().map(of_finding).collect(),
         },
     }
+}
+
+pub fn of_scopes(change: &Change) -> Vec<OfScope<'_>> {
+    change.scopes.iter().map(|it| OfScope { scope: &it.nodes, from: it.from.as_deref() }).collect()
+}
+
+pub fn of_leaves(change: &Change) -> Vec<OfLeaf<'_>> {
+    let leaves = change.leaves.iter().map(|leaf| OfLeaf {
+        path: leaf.path.to_string(),
+        before: leaf.before.as_ref().map(set),
+        after: leaf.after.as_ref().map(set),
+    });
+    leaves.collect()
+}
+
+fn set(leaf: &Leaf) -> Set<'_> {
+    Set { value: &leaf.value, policy: leaf.policy.as_deref() }
 }
 
 /// Why a policy is not accepted, or how much of it is in force.

@@ -15,7 +15,7 @@ pub struct StatusList {
 }
 
 #[derive(Debug, Serialize)]
-struct OfPolicy {
+pub struct OfPolicy {
     policy: String,
     accepted: Accepted,
     enforcement: &'static str,
@@ -59,11 +59,10 @@ struct OfTarget {
 }
 
 pub fn status_list(input: &Input, policies: &[PolicyStatus], targets: &[TargetStatus]) -> StatusList {
-    let conditions = input.engine.policy_conditions(policies);
     StatusList {
         api_version: API_VERSION,
         kind: "StatusList",
-        policies: policies.iter().zip(conditions).map(|(status, it)| of_policy(input, status, it)).collect(),
+        policies: of_policies(input, policies),
         targets: targets
             .iter()
             .map(|status| OfTarget {
@@ -73,6 +72,11 @@ pub fn status_list(input: &Input, policies: &[PolicyStatus], targets: &[TargetSt
             })
             .collect(),
     }
+}
+
+pub fn of_policies(input: &Input, policies: &[PolicyStatus]) -> Vec<OfPolicy> {
+    let conditions = input.engine.policy_conditions(policies);
+    policies.iter().zip(conditions).map(|(status, conditions)| of_policy(input, status, conditions)).collect()
 }
 
 fn of_policy(input: &Input, status: &PolicyStatus, conditions: Vec<conditions::Condition>) -> OfPolicy {

@@ -15,6 +15,7 @@ pub mod spec;
 pub mod status;
 pub mod style;
 pub mod table;
+pub mod watch;
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -69,6 +70,12 @@ impl Screen {
 
     pub fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.out, document)?;
+        writeln!(self)
+    }
+
+    /// A document on one line, for those who read line by line.
+    pub fn json_line(&mut self, document: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, document)?;
         writeln!(self)
     }
 

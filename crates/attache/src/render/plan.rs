@@ -109,6 +109,11 @@ impl PlanView {
         let mut head = Table::plain(0);
         head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(&ends(change, changes))).into()]);
         head.write(screen)?;
+        self.leaves(change, screen)
+    }
+
+    /// What each leaf was and is.
+    pub fn leaves(&self, change: &Change, screen: &mut Screen) -> io::Result<()> {
         let mut table = Table::plain(2);
         let shown = cut(change.leaves.len(), self.most);
         for leaf in &change.leaves[..shown] {
@@ -122,7 +127,7 @@ impl PlanView {
             }
         }
         if change.leaves.is_empty() {
-            table.row([paint(DIM, "the same policies apply in another order").into()]);
+            table.row([paint(DIM, ANOTHER_ORDER).into()]);
         }
         if shown < change.leaves.len() {
             let more = change.leaves.len() - shown;
@@ -143,8 +148,10 @@ impl PlanView {
     }
 }
 
+pub const ANOTHER_ORDER: &str = "the same policies apply in another order";
+
 /// Where a change happens: the effective targets, each once. Of those that change in several ways, the way to them.
-fn ends(change: &Change, changes: &[Change]) -> Vec<String> {
+pub fn ends(change: &Change, changes: &[Change]) -> Vec<String> {
     let end = |scope: &ScopeName| scope.nodes.last().cloned().unwrap_or_default();
     let elsewhere: BTreeSet<String> = changes
         .iter()
@@ -185,7 +192,8 @@ fn by(policy: Option<&str>) -> Painted {
     paint(POLICY, policy.unwrap_or_default())
 }
 
-fn words(status: &StatusChange) -> (&'static str, &'static str) {
+/// The status in a word, before and after.
+pub fn words(status: &StatusChange) -> (&'static str, &'static str) {
     (status.before.as_ref().map_or("new", word), status.after.as_ref().map_or("gone", word))
 }
 

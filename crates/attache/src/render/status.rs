@@ -4,6 +4,7 @@ use attache_core::policy::{Target, Wanted};
 use attache_core::status::{Enforcement, PolicyStatus};
 
 use crate::cli::program;
+use crate::input::Input;
 
 use super::spec::inline;
 use super::style::{BAD, GOOD, WARNING, paint};
@@ -24,6 +25,17 @@ pub fn status_word(status: &PolicyStatus) -> Cell {
 pub fn in_force(status: &PolicyStatus) -> String {
     let scopes = status.scopes;
     format!("{} of {}", scopes.enforced.saturating_add(scopes.partial), scopes.total)
+}
+
+/// Why not all of it is in force.
+pub fn why(input: &Input, status: &PolicyStatus) -> String {
+    let by: Vec<String> = status.by.iter().map(|policy| input.policy(*policy)).collect();
+    match (status.message.as_str(), status.enforcement) {
+        ("", _) if by.is_empty() => String::new(),
+        ("", Enforcement::Overridden) => format!("all of it is taken by {}", by.join(", ")),
+        ("", _) => format!("part of it is taken by {}", by.join(", ")),
+        (message, _) => message.to_owned(),
+    }
 }
 
 /// What to say where there is no policy to speak of.

@@ -12,9 +12,7 @@ pub fn keep_last(objects: Vec<Object>) -> (Vec<Object>, Vec<Problem>) {
     let mut dropped = Vec::new();
     for (i, object) in objects.iter().enumerate() {
         if let Some(before) = last.insert(&object.id, i) {
-            let earlier = Problem::warning("").about(&objects[before]).location().unwrap_or_default();
-            let message = format!("`{}` is there twice: this one replaces the one in {earlier}", object.id);
-            warnings.push(Problem::warning(message).about(object).help("remove one of the two"));
+            warnings.push(twice(&objects[before], object));
             dropped.push(before);
         }
     }
@@ -22,4 +20,10 @@ pub fn keep_last(objects: Vec<Object>) -> (Vec<Object>, Vec<Problem>) {
     let kept = objects.into_iter().enumerate();
     let kept = kept.filter(|(i, _)| dropped.binary_search(i).is_err()).map(|(_, object)| object).collect();
     (kept, warnings)
+}
+
+pub fn twice(earlier: &Object, object: &Object) -> Problem {
+    let earlier = Problem::warning("").about(earlier).location().unwrap_or_default();
+    let message = format!("`{}` is there twice: this one replaces the one in {earlier}", object.id);
+    Problem::warning(message).about(object).help("remove one of the two")
 }

@@ -1,9 +1,10 @@
 //! Which files `-f` means.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 use std::{fs, io};
 
 use attache_core::problem::Problem;
@@ -19,10 +20,13 @@ pub struct File {
     /// As messages call it.
     pub name: Arc<str>,
     pub origin: Origin,
+    /// Which of the inputs named it, or the folder it is in.
+    pub input: usize,
     /// Whether it was named itself, not found in a folder.
     pub named: bool,
-    /// In bytes, as far as it is known before it is read.
-    pub size: u64,
+    /// Where it really is: what two names of one file have in common.
+    pub real: PathBuf,
+    pub stamp: Stamp,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -31,16 +35,66 @@ pub enum Origin {
     Stdin,
 }
 
-/// The files in the order in which they count. One that is named twice is read once, where it was named last.
-pub fn find(inputs: &[PathBuf]) -> (Vec<File>, Vec<Problem>) {
+/// What tells, without reading it, that a file is another than before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// In bytes.
+    pub size: u64,
+    modified: Option<SystemTime>,
+    /// The place of a file may be taken by another one that is as large and as old.
+    #[cfg(unix)]
+    inode: (u64, u64),
+}
+
+impl From<&fs::Metadata> for Stamp {
+    fn from(found: &fs::Metadata) -> Stamp {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
+        Stamp {
+            size: found.len(),
+            modified: found.modified().ok(),
+            #[cfg(unix)]
+            inode: (found.dev(), found.ino()),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Found {
+    /// In the order in which they count. One that is named twice is there once, where it was named last.
+    pub files: Vec<File>,
+    /// Where those that are looked through really are.
+    pub folders: BTreeSet<PathBuf>,
+    pub obstacles: Vec<Obstacle>,
+}
+
+/// What was in the way of finding files.
+#[derive(Debug)]
+pub struct Obstacle {
+    pub path: PathBuf,
+    /// Whether there may be files behind it all the same.
+    pub hides: bool,
+    pub problem: Problem,
+}
+
+impl Found {
+    pub fn problems(&self) -> Vec<Problem> {
+        self.obstacles.iter().map(|obstacle| obstacle.problem.clone()).collect()
+    }
+}
+
+pub fn find(inputs: &[PathBuf]) -> Found {
     let mut finder = Finder::default();
-    for input in inputs {
+    for (at, input) in inputs.iter().enumerate() {
+        finder.at = at;
         finder.input(input);
     }
+    let mut found = finder.found;
     let mut seen = HashSet::new();
-    let mut files: Vec<File> = finder.files.into_iter().rev().filter(|file| seen.insert(file.identity())).collect();
-    files.reverse();
-    (files, finder.problems)
+    found.files.reverse();
+    found.files.retain(|file| seen.insert(file.real.clone()));
+    found.files.reverse();
+    found
 }
 
 pub fn unreadable(name: &str, error: &io::Error) -> Problem {
@@ -52,69 +106,79 @@ pub fn unreadable(name: &str, error: &io::Error) -> Problem {
 
 #[derive(Default)]
 struct Finder {
-    files: Vec<File>,
-    problems: Vec<Problem>,
-    /// The folders that have been entered from the input at hand: links may lead in circles.
+    found: Found,
+    /// Which of the inputs is at hand.
+    at: usize,
+    /// The folders that have been entered from it: links may lead in circles.
     entered: HashSet<PathBuf>,
 }
 
 impl Finder {
     fn input(&mut self, input: &Path) {
         if input == Path::new("-") {
-            self.files.push(File { name: STDIN.into(), origin: Origin::Stdin, named: true, size: 0 });
+            let (name, real, stamp) = (STDIN.into(), input.to_path_buf(), Stamp::default());
+            self.found.files.push(File { name, origin: Origin::Stdin, input: self.at, named: true, real, stamp });
             return;
         }
         match fs::metadata(input) {
-            Err(error) => self.problems.push(unreadable(&input.to_string_lossy(), &error)),
-            Ok(found) if !found.is_dir() => self.file(input, true, found.len()),
+            Err(error) => self.obstacle(input, &error),
+            Ok(found) if !found.is_dir() => self.file(input, true, real(input), &found),
             Ok(_) => {
-                let before = (self.files.len(), self.problems.len());
+                let before = (self.found.files.len(), self.found.obstacles.len());
                 self.entered.clear();
                 self.folder(input);
-                if before == (self.files.len(), self.problems.len()) {
-                    let problem = Problem::error(format!("there are no manifests in `{}`", input.display()));
-                    self.problems.push(problem.help(
+                if before == (self.found.files.len(), self.found.obstacles.len()) {
+                    let problem = Problem::error(format!("there are no manifests in `{}`", input.display())).help(
                         "looked for files that end in .yaml, .yml or .json, in it and in the folders below it; names that start with a dot are skipped",
-                    ));
+                    );
+                    self.found.obstacles.push(Obstacle { path: input.to_path_buf(), hides: false, problem });
                 }
             }
         }
     }
 
     fn folder(&mut self, folder: &Path) {
-        if fs::canonicalize(folder).is_ok_and(|real| !self.entered.insert(real)) {
+        let real_folder = real(folder);
+        if !self.entered.insert(real_folder.clone()) {
             return;
         }
-        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let mut paths: Vec<PathBuf> = match entries {
-            Ok(entries) => entries.iter().map(fs::DirEntry::path).collect(),
-            Err(error) => return self.problems.push(unreadable(&folder.to_string_lossy(), &error)),
+        self.found.folders.insert(real_folder.clone());
+        let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+            Ok(entries) => entries,
+            Err(error) => return self.obstacle(folder, &error),
         };
-        paths.retain(|path| !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")));
-        paths.sort();
-        for path in paths {
+        let shown = |entry: &fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
+        let mut entries: Vec<fs::DirEntry> = entries.into_iter().filter(shown).collect();
+        entries.sort_by_key(fs::DirEntry::path);
+        for entry in entries {
+            let path = entry.path();
             let manifest = path.extension().and_then(OsStr::to_str).is_some_and(|end| EXTENSIONS.contains(&end));
             match fs::metadata(&path) {
                 Ok(found) if found.is_dir() => self.folder(&path),
-                Ok(found) if manifest => self.file(&path, false, found.len()),
-                Err(error) if manifest => self.problems.push(unreadable(&path.to_string_lossy(), &error)),
+                Ok(found) if manifest => {
+                    let is_link = entry.file_type().is_ok_and(|entry| entry.is_symlink());
+                    let real = if is_link { real(&path) } else { real_folder.join(entry.file_name()) };
+                    self.file(&path, false, real, &found);
+                }
+                Err(error) if manifest => self.obstacle(&path, &error),
                 Ok(_) | Err(_) => {}
             }
         }
     }
 
-    fn file(&mut self, path: &Path, named: bool, size: u64) {
-        let name = Arc::from(path.to_string_lossy());
-        self.files.push(File { name, origin: Origin::Path(path.to_path_buf()), named, size });
+    fn file(&mut self, path: &Path, named: bool, real: PathBuf, found: &fs::Metadata) {
+        let (name, origin) = (path.to_string_lossy().into(), Origin::Path(path.to_path_buf()));
+        self.found.files.push(File { name, origin, input: self.at, named, real, stamp: found.into() });
+    }
+
+    fn obstacle(&mut self, path: &Path, error: &io::Error) {
+        let problem = unreadable(&path.to_string_lossy(), error);
+        let hides = error.kind() != io::ErrorKind::NotFound;
+        self.found.obstacles.push(Obstacle { path: path.to_path_buf(), hides, problem });
     }
 }
 
-impl File {
-    /// What two names of one file have in common.
-    fn identity(&self) -> Origin {
-        match &self.origin {
-            Origin::Path(path) => Origin::Path(fs::canonicalize(path).unwrap_or_else(|_| path.clone())),
-            Origin::Stdin => Origin::Stdin,
-        }
-    }
+/// Where a path leads, through all links.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

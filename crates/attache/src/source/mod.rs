@@ -1,8 +1,11 @@
 //! Files, folders and standard input, read into objects.
 
+mod contents;
 mod duplicates;
 mod excerpt;
 mod files;
+mod follow;
+mod notice;
 mod progress;
 #[cfg(test)]
 mod tests;
@@ -19,8 +22,9 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 pub use excerpt::Excerpts;
 pub use files::{File, STDIN};
+pub use follow::{Followed, News};
 
-use files::Origin;
+use files::{Found, Origin};
 use progress::Progress;
 
 /// Reads everything that `inputs` name: files, folders with all that is below them, and `-` for standard input.
@@ -28,9 +32,11 @@ use progress::Progress;
 ///
 /// `cluster_scoped` knows kinds that are cluster-scoped, beside those that the input itself declares.
 pub fn load(inputs: &[PathBuf], quiet: bool, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
-    let (files, problems) = files::find(inputs);
-    let progress = Progress::new(files.iter().map(|file| file.size).sum(), quiet);
-    let Reading { mut objects, problems: more } = files
+    let found = files::find(inputs);
+    let problems = found.problems();
+    let progress = Progress::new(size(&found), quiet);
+    let Reading { mut objects, problems: more } = found
+        .files
         .into_par_iter()
         .map(|file| read(&file, &progress))
         .fold(Reading::default, Reading::joined)
@@ -42,18 +48,23 @@ pub fn load(inputs: &[PathBuf], quiet: bool, cluster_scoped: impl Fn(&str, &str)
 
 /// As [`load`], file by file: everything that is there, with namespaces as written.
 pub fn load_each(inputs: &[PathBuf]) -> (Vec<(File, Reading)>, Vec<Problem>) {
-    let (files, problems) = files::find(inputs);
+    let found = files::find(inputs);
+    let problems = found.problems();
     let progress = Progress::new(0, true);
     let read = |file: File| {
         let reading = read(&file, &progress);
         (file, reading)
     };
-    (files.into_par_iter().map(read).collect(), problems)
+    (found.files.into_par_iter().map(read).collect(), problems)
 }
 
 /// How much there is to read, in bytes, as far as it is known.
-pub fn size(inputs: &[PathBuf]) -> u64 {
-    files::find(inputs).0.iter().map(|file| file.size).sum()
+pub fn size_of(inputs: &[PathBuf]) -> u64 {
+    size(&files::find(inputs))
+}
+
+fn size(found: &Found) -> u64 {
+    found.files.iter().map(|file| file.stamp.size).sum()
 }
 
 /// The text is dropped as soon as the objects are made: what stays in memory is a fraction of it.

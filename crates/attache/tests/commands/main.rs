@@ -17,6 +17,7 @@ mod request;
 mod status;
 mod test;
 mod topology;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

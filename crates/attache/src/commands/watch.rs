@@ -1,0 +1,133 @@
+use std::collections::{BTreeSet, HashSet};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use attache_core::engine::Engine;
+use attache_core::kinds::built_in;
+use attache_core::living::{Edit, Living, Report};
+use attache_core::object::Objects;
+use attache_core::problem::Problem;
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+
+use super::Verdict;
+use crate::cli::Global;
+use crate::concern::Concern;
+use crate::documents::watch::change_documents;
+use crate::failure::Failure;
+use crate::input::{Input, files_given, is_cluster_scoped};
+use crate::render::Screen;
+use crate::render::problem::show_some;
+use crate::render::watch::{WatchView, write_mended, write_watching};
+use crate::source::{Followed, News};
+
+/// Follow the files, and tell what changes as it happens
+///
+/// Each effective policy that is another than before, each policy whose status is, and each target that other policies
+/// affect: a line each, when a file is written, moved or deleted. A file that is broken is reported, and counts as it was
+/// until it is mended. Ctrl-C ends it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  attache watch -f manifests/
+  attache watch httproute/cakes --diff -f manifests/
+  attache watch -n baker -o json -f manifests/ | jq 'select(.type == \"policyStatus\")'")]
+pub struct Watch {
+    /// Only what concerns this: what passes through it, what it sets, its status
+    #[arg(value_name = "OBJECT", num_args = 0..=2)]
+    object: Vec<String>,
+    /// Show each field that changes below the line, and who set it
+    #[arg(long)]
+    diff: bool,
+    /// Say when it happened
+    #[arg(long)]
+    timestamps: bool,
+    /// Look at the files every so many seconds, for file systems that do not notify
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    poll: Option<u64>,
+    /// How to show it; `wide` cuts nothing, `json` is one document per line
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<WatchFormat>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WatchFormat {
+    Wide,
+    Json,
+}
+
+/// How many names and leaves are shown before the rest is only counted.
+const MOST: usize = 2;
+
+impl Watch {
+    pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
+        files_given(global)?;
+        if global.files.iter().any(|file| file == Path::new("-")) {
+            let help = "give files or folders with `-f`";
+            return Err(Problem::error("standard input cannot be followed").help(help).into());
+        }
+        let (kinds, _) = built_in();
+        let cluster_scoped = |group: &str, kind: &str| is_cluster_scoped(&kinds, group, kind);
+        let mut files = Followed::new(&global.files, self.poll.map(Duration::from_secs))?;
+        let News { edits, problems, .. } =
+            files.look(&HashSet::new(), &Objects::default(), global.quiet, cluster_scoped);
+        let objects = edits.into_iter().filter_map(|edit| match edit {
+            Edit::Put(object) => Some(object),
+            Edit::Delete(_) => None,
+        });
+        let mut living = Living::new(Objects::new(objects.collect()), &kinds, global.settings());
+        let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
+        show_some(problems.iter().chain(living.now().problems()).filter(shown));
+        let concern = self.concern(living.now(), global)?;
+        if !global.quiet {
+            write_watching(living.now(), files.len());
+        }
+        while let Some(touched) = files.wait() {
+            let news = files.look(&touched, living.now().objects(), true, cluster_scoped);
+            show_some(news.problems.iter().filter(shown));
+            write_mended(&news.mended);
+            if !news.edits.is_empty() {
+                let report = living.apply(news.edits);
+                show_some(new_problems(&report).into_iter().filter(shown));
+                self.write(&concern, &report, screen)?;
+            }
+        }
+        Ok(Verdict::Fine)
+    }
+
+    fn concern(&self, engine: &Arc<Engine>, global: &Global) -> Result<Concern, Failure> {
+        if self.object.is_empty() {
+            return Ok(Concern::Everything { namespace: global.namespace.clone() });
+        }
+        Ok(Concern::about(&Input::of(Arc::clone(engine)).target(&self.object, global)?.0))
+    }
+
+    fn write(&self, concern: &Concern, report: &Report, screen: &mut Screen) -> Result<(), Failure> {
+        let changed = concern.of(report);
+        let time = if self.timestamps { now() } else { None };
+        if self.output == Some(WatchFormat::Json) {
+            for document in change_documents(&changed, report, time) {
+                screen.json_line(&document)?;
+            }
+        } else {
+            let most = if self.output == Some(WatchFormat::Wide) { usize::MAX } else { MOST };
+            WatchView { most, diff: self.diff, time }.write(&changed, report, screen)?;
+        }
+        Ok(screen.flush()?)
+    }
+}
+
+/// To the second.
+fn now() -> Option<Timestamp> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Timestamp::from_second(i64::try_from(since.as_secs()).ok()?).ok()
+}
+
+/// What the engine found wrong and did not before, wherever it is written now.
+fn new_problems(report: &Report) -> Vec<&Problem> {
+    let key = |problem: &'_ Problem| (problem.object.clone(), problem.path.clone(), problem.message.clone());
+    let known: BTreeSet<_> = report.before.problems().iter().map(key).collect();
+    report.after.problems().iter().filter(|problem| !known.contains(&key(problem))).collect()
+}

@@ -1,0 +1,91 @@
+use std::sync::Arc;
+
+use attache_core::change::Change;
+use attache_core::fold::Effective;
+use attache_core::living::Report;
+use attache_core::status::PolicyStatus;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::API_VERSION;
+use super::effective::{InForce, in_force};
+use super::plan::{OfLeaf, OfScope, of_leaves, of_scopes};
+use super::status::{OfPolicy, of_policies};
+use crate::concern::Changed;
+use crate::input::Input;
+
+/// One change, as it happens.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeDocument<'c> {
+    api_version: &'static str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<String>,
+    #[serde(flatten)]
+    what: What<'c>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum What<'c> {
+    Effective {
+        policy_kind: &'c str,
+        scopes: Vec<OfScope<'c>>,
+        before: Option<InForce>,
+        after: Option<InForce>,
+        leaves: Vec<OfLeaf<'c>>,
+    },
+    PolicyStatus {
+        policy: &'c str,
+        before: Option<OfPolicy>,
+        after: Option<OfPolicy>,
+    },
+    TargetStatus {
+        target: &'c str,
+        before: Affected<'c>,
+        after: Affected<'c>,
+    },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Affected<'c> {
+    affected_by: &'c [String],
+}
+
+/// Effective policies first, then policies, then targets.
+pub fn change_documents<'c>(changed: &'c Changed, report: &Report, time: Option<Timestamp>) -> Vec<ChangeDocument<'c>> {
+    let [before, after] = [&report.before, &report.after].map(|engine| Input::of(Arc::clone(engine)));
+    let effective = changed.effective.iter().map(|change| What::Effective {
+        policy_kind: &change.policy_kind,
+        scopes: of_scopes(change),
+        before: side(&before, change, &change.before),
+        after: side(&after, change, &change.after),
+        leaves: of_leaves(change),
+    });
+    let status = |input: &Input, status: &Option<PolicyStatus>| of_policies(input, status.as_slice()).pop();
+    let policies = changed.policies.iter().map(|change| What::PolicyStatus {
+        policy: &change.policy,
+        before: status(&before, &change.before),
+        after: status(&after, &change.after),
+    });
+    let targets = changed.targets.iter().map(|change| What::TargetStatus {
+        target: &change.target,
+        before: Affected { affected_by: &change.before },
+        after: Affected { affected_by: &change.after },
+    });
+    let document = |what| ChangeDocument {
+        api_version: API_VERSION,
+        kind: "Change",
+        time: time.map(|time| time.to_string()),
+        what,
+    };
+    effective.chain(policies).chain(targets).map(document).collect()
+}
+
+fn side(input: &Input, change: &Change, effective: &Option<Arc<Effective>>) -> Option<InForce> {
+    let mut kinds = input.engine.kinds().iter().map(|(_, kind)| kind);
+    let accumulates = kinds.any(|kind| kind.full_name() == change.policy_kind && kind.accumulates());
+    effective.as_ref().map(|effective| in_force(input, effective, accumulates))
+}

@@ -1,0 +1,187 @@
+//! What changes, as it happens: a line for each change.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use attache_core::change::{Change, LeafChange, StatusChange, TargetChange};
+use attache_core::engine::Engine;
+use attache_core::living::Report;
+use attache_core::status::PolicyStatus;
+use jiff::Timestamp;
+
+use super::plan::{ANOTHER_ORDER, PlanView, ends, words};
+use super::spec::inline;
+use super::status::{in_force, why};
+use super::style::{DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
+use super::{Screen, counted, cut};
+use crate::concern::Changed;
+use crate::input::Input;
+
+/// A longer value says too much for one of several on a line.
+const LONGEST: usize = 40;
+
+pub struct WatchView {
+    /// How many names and leaves are shown before the rest is only counted.
+    pub most: usize,
+    /// Whether each leaf is shown, below the line.
+    pub diff: bool,
+    /// Shown before each line, if that is wanted.
+    pub time: Option<Timestamp>,
+}
+
+impl WatchView {
+    pub fn write(&self, changed: &Changed, report: &Report, screen: &mut Screen) -> io::Result<()> {
+        for change in &changed.effective {
+            self.effective(change, &changed.effective, screen)?;
+        }
+        let after = Input::of(report.after.clone());
+        for (words, names) in grouped(&changed.policies, |it| &it.policy, |it| status_words(&after, it)) {
+            self.line(screen, &paint(POLICY, self.names(&names)), &format!(": {words}"))?;
+        }
+        let said: BTreeMap<&str, &TargetChange> = changed.targets.iter().map(|it| (it.target.as_str(), it)).collect();
+        // A section to which nothing else happens than to the whole says nothing new.
+        let is_new = |it: &&TargetChange| {
+            let whole = it.target.split_once('#').and_then(|(whole, _)| said.get(whole));
+            whole.is_none_or(|whole| (&whole.before, &whole.after) != (&it.before, &it.after))
+        };
+        let targets: Vec<&TargetChange> = changed.targets.iter().filter(is_new).collect();
+        for (words, names) in grouped(targets, |it| &it.target, target_words) {
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            self.line(screen, &paint(OBJECT, self.names(&names)), &format!(" {verb} {words}"))?;
+        }
+        screen.flush()
+    }
+
+    fn effective(&self, change: &Change, changes: &[Change], screen: &mut Screen) -> io::Result<()> {
+        let places = ends(change, changes);
+        let places: Vec<&str> = places.iter().map(String::as_str).collect();
+        let scopes = counted(change.scopes.len(), "scope");
+        let (place, leaves) = (paint(OBJECT, self.names(&places)), self.leaves(&change.leaves));
+        self.line(screen, &paint(HEAD, &change.policy_kind), &format!(" in {scopes} on {place}: {leaves}"))?;
+        if self.diff {
+            PlanView { most: usize::MAX }.leaves(change, screen)?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, screen: &mut Screen, who: &Painted, what: &str) -> io::Result<()> {
+        if let Some(time) = self.time {
+            write!(screen, "{} ", paint(DIM, time))?;
+        }
+        writeln!(screen, "{who}{what}")
+    }
+
+    /// Before and after, in short.
+    fn leaves(&self, leaves: &[LeafChange]) -> String {
+        if leaves.is_empty() {
+            return ANOTHER_ORDER.to_owned();
+        }
+        let shown = cut(leaves.len(), self.most);
+        let said: Vec<String> = leaves[..shown].iter().map(|leaf| self.leaf(leaf)).collect();
+        let more = match leaves.len() - shown {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let policies = leaves.iter().filter_map(|leaf| leaf.after.as_ref()?.policy.as_deref());
+        let policies: BTreeSet<&str> = policies.collect();
+        let by = match policies.first() {
+            Some(policy) if policies.len() == 1 => format!(", by {}", paint(POLICY, policy)),
+            _ => String::new(),
+        };
+        format!("{}{more}{by}", said.join(", "))
+    }
+
+    fn leaf(&self, leaf: &LeafChange) -> String {
+        let value = |side: &Option<attache_core::change::Leaf>| {
+            let text = side.as_ref().map_or("unset".to_owned(), |leaf| inline(&leaf.value));
+            if self.most == usize::MAX { text } else { short(&text) }
+        };
+        let (before, after) = (value(&leaf.before), value(&leaf.after));
+        match (&leaf.before, &leaf.after) {
+            (Some(was), Some(is)) if was.value == is.value => {
+                format!(
+                    "{}: {after}, no longer by {}",
+                    leaf.path,
+                    paint(POLICY, was.policy.as_deref().unwrap_or("anybody"))
+                )
+            }
+            _ => format!("{}: {before} → {}", leaf.path, paint(WARNING, after)),
+        }
+    }
+
+    fn names(&self, names: &[&str]) -> String {
+        let shown = cut(names.len(), self.most);
+        let more = names.len() - shown;
+        match (more, names) {
+            (0, [others @ .., last]) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+            (0, _) => names.join(", "),
+            _ => format!("{} and {more} more", names[..shown].join(", ")),
+        }
+    }
+}
+
+/// Changes of which the same is to be said, in the order of the first of each.
+fn grouped<'c, C: Copy>(
+    changes: impl IntoIterator<Item = C>,
+    name: impl Fn(C) -> &'c str,
+    words: impl Fn(C) -> String,
+) -> Vec<(String, Vec<&'c str>)> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for change in changes {
+        let words = words(change);
+        let at = *known.entry(words.clone()).or_insert_with(|| {
+            groups.push((words, Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].1.push(name(change));
+    }
+    groups
+}
+
+fn status_words(after: &Input, change: &StatusChange) -> String {
+    let (was, is) = words(change);
+    let reason = change.after.as_ref().map(|status| why(after, status)).filter(|why| !why.is_empty());
+    let reason = reason.map(|why| format!(", {why}")).unwrap_or_default();
+    let counts = |side: &Option<PolicyStatus>| side.as_ref().map(in_force).unwrap_or_default();
+    let (before, now) = (counts(&change.before), counts(&change.after));
+    match was == is {
+        false => format!("{was} → {}{reason}", paint(WARNING, is)),
+        true if before != now => format!("{is} in {before} → {} scopes{reason}", paint(WARNING, now)),
+        true => format!("still {is}{reason}"),
+    }
+}
+
+fn target_words(change: &TargetChange) -> String {
+    let only = |these: &[String], others: &[String]| {
+        let found: Vec<&str> = these.iter().filter(|it| !others.contains(it)).map(String::as_str).collect();
+        (!found.is_empty()).then(|| paint(POLICY, found.join(", ")).to_string())
+    };
+    match (only(&change.after, &change.before), only(&change.before, &change.after)) {
+        (Some(new), Some(gone)) => format!("now affected by {new}, no longer by {gone}"),
+        (Some(new), None) => format!("now affected by {new}"),
+        (None, gone) => format!("no longer affected by {}", gone.unwrap_or_default()),
+    }
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What there is to watch, on standard error.
+pub fn write_watching(engine: &Engine, files: usize) {
+    let (objects, policies) = (counted(engine.objects().len(), "object"), counted(engine.policies().len(), "policy"));
+    let text = format!("watching {objects} in {}, {policies} among them", counted(files, "file"));
+    let _ = writeln!(anstream::stderr(), "{}", paint(DIM, text));
+}
+
+/// Files and folders that could not be used before, on standard error.
+pub fn write_mended(paths: &[PathBuf]) {
+    for path in paths {
+        let _ = writeln!(anstream::stderr(), "{} `{}` can be read again", paint(GOOD, "mended:"), path.display());
+    }
+}

@@ -1,0 +1,224 @@
+//! What files say, each by itself, and what it comes to when some of them say something else.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+
+use attache_core::living::Edit;
+use attache_core::object::{Object, ObjectRef, Objects};
+use attache_core::problem::Problem;
+use attache_core::text;
+
+use super::duplicates;
+
+/// A file among others: which of the inputs named it or its folder, and its path. Of two that say something about the
+/// same object, the later counts.
+pub type Rank = (usize, PathBuf);
+
+#[derive(Debug, Default)]
+pub struct Contents {
+    files: BTreeMap<Rank, Vec<Object>>,
+    /// What several files speak of, or one of them twice.
+    twice: HashSet<ObjectRef>,
+}
+
+#[derive(Debug, Default)]
+pub struct Difference {
+    pub edits: Vec<Edit>,
+    pub warnings: Vec<Problem>,
+}
+
+impl Contents {
+    /// Files that now say this, with namespaces as written; nothing, if they are gone. The edits make `now` say the same.
+    pub fn replace(
+        &mut self,
+        fresh: BTreeMap<Rank, Vec<Object>>,
+        now: &Objects,
+        cluster_scoped: impl Fn(&str, &str) -> bool,
+    ) -> Difference {
+        let mut ranks: BTreeSet<Rank> = fresh.keys().cloned().collect();
+        let mut touched: HashSet<ObjectRef> = HashSet::new();
+        let mut touch = |objects: &[Object]| touched.extend(objects.iter().map(|object| object.id.clone()));
+        let mut declares = fresh.values().flatten().any(is_declaration);
+        for (rank, objects) in fresh {
+            let before = self.files.insert(rank, objects).unwrap_or_default();
+            declares |= before.iter().any(is_declaration);
+            touch(&before);
+        }
+        if declares {
+            // Any object may turn out to live elsewhere.
+            ranks.extend(self.files.keys().cloned());
+            self.files.values().for_each(|objects| touch(objects));
+        }
+        self.settle(&ranks, cluster_scoped);
+        ranks.iter().filter_map(|rank| self.files.get(rank)).for_each(|objects| touch(objects));
+        self.files.retain(|_, objects| !objects.is_empty());
+        self.difference(&touched, now)
+    }
+
+    /// Finds out which objects of some files live in a namespace. All that declare it are among them, or none.
+    fn settle(&mut self, ranks: &BTreeSet<Rank>, cluster_scoped: impl Fn(&str, &str) -> bool) {
+        let others = self.files.iter().filter(|(rank, _)| !ranks.contains(rank)).flat_map(|(_, objects)| objects);
+        let mut objects: Vec<Object> = others.filter(|object| is_declaration(object)).cloned().collect();
+        let declarations = objects.len();
+        let mut lengths = Vec::with_capacity(ranks.len());
+        for (_, file) in self.files.iter_mut().filter(|(rank, _)| ranks.contains(rank)) {
+            lengths.push(file.len());
+            objects.append(file);
+        }
+        for object in &mut objects[declarations..] {
+            let written = object.body.at(&["metadata", "namespace"]).and_then(|namespace| namespace.as_str());
+            object.id.namespace = written.unwrap_or_default().into();
+        }
+        text::settle_scopes(&mut objects, cluster_scoped);
+        let mut settled = objects.into_iter().skip(declarations);
+        for ((_, file), length) in self.files.iter_mut().filter(|(rank, _)| ranks.contains(rank)).zip(lengths) {
+            file.extend(settled.by_ref().take(length));
+        }
+    }
+
+    fn difference(&mut self, touched: &HashSet<ObjectRef>, now: &Objects) -> Difference {
+        let mut last: HashMap<&ObjectRef, &Object> = HashMap::with_capacity(touched.len());
+        let mut twice: BTreeMap<&ObjectRef, [&Object; 2]> = BTreeMap::new();
+        for object in self.files.values().flatten() {
+            if let Some(id) = touched.get(&object.id)
+                && let Some(before) = last.insert(id, object)
+            {
+                twice.insert(id, [before, object]);
+            }
+        }
+        self.twice.retain(|id| !touched.contains(id) || twice.contains_key(id));
+        let mut difference = Difference::default();
+        for (id, [before, object]) in twice {
+            if self.twice.insert(id.clone()) {
+                difference.warnings.push(duplicates::twice(before, object));
+            }
+        }
+        for id in touched {
+            let is = now.find(id).map(|found| now.get(found));
+            match last.get(id) {
+                Some(object) if is == Some(object) => {}
+                Some(object) => difference.edits.push(Edit::Put((*object).clone())),
+                None if is.is_some() => difference.edits.push(Edit::Delete(id.clone())),
+                None => {}
+            }
+        }
+        difference.edits.sort_by(|a, b| a.id().cmp(b.id()));
+        difference
+    }
+
+    /// How many files there are that say something.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+}
+
+/// Whether an object may say if those of another kind live in a namespace.
+fn is_declaration(object: &Object) -> bool {
+    let id = (object.id.group.as_str(), object.id.kind.as_str());
+    matches!(id, ("apiextensions.k8s.io", "CustomResourceDefinition") | ("attache.dev", "PolicyKind"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Files, and a model that follows them.
+    #[derive(Default)]
+    struct World {
+        contents: Contents,
+        now: Vec<Object>,
+    }
+
+    impl World {
+        /// Writes files, and says what that comes to.
+        fn write(&mut self, files: &[(&str, &str)]) -> Vec<String> {
+            let read = |(name, text): &(&str, &str)| {
+                let reading = text::read(&(*name).into(), text);
+                assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+                ((0, PathBuf::from(name)), reading.objects)
+            };
+            let fresh = files.iter().map(read).collect();
+            let Difference { edits, warnings } =
+                self.contents.replace(fresh, &Objects::new(self.now.clone()), |_, _| false);
+            self.now.retain(|object| !edits.iter().any(|edit| *edit.id() == object.id));
+            let mut said: Vec<String> = Vec::new();
+            for edit in edits {
+                said.push(match &edit {
+                    Edit::Put(object) => format!("put {} of {}", object.id, object.source.file),
+                    Edit::Delete(id) => format!("delete {id}"),
+                });
+                if let Edit::Put(object) = edit {
+                    self.now.push(object);
+                }
+            }
+            said.extend(warnings.iter().map(|problem| problem.message.clone()));
+            said
+        }
+    }
+
+    fn cake(name: &str, layers: u32) -> String {
+        format!("apiVersion: v1\nkind: Cake\nmetadata: {{name: {name}}}\nspec: {{layers: {layers}}}\n---\n")
+    }
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn only_what_is_different_is_an_edit() {
+        let mut world = World::default();
+        let [a, b] = ["a", "b"].map(|name| cake(name, 1));
+        assert_eq!(world.write(&[("1", &(a.clone() + &b))]), ["put Cake/default/a of 1", "put Cake/default/b of 1"]);
+        assert_eq!(world.write(&[("1", &(a.clone() + &b))]), NOTHING);
+        assert_eq!(world.write(&[("1", &(a.clone() + &cake("b", 2)))]), ["put Cake/default/b of 1"]);
+        assert_eq!(world.write(&[("1", &a)]), ["delete Cake/default/b"]);
+        // Who asks where an object is must be told the right line.
+        assert_eq!(world.write(&[("1", &format!("# a\n{a}"))]), ["put Cake/default/a of 1"]);
+        assert_eq!(world.write(&[("1", ""), ("2", &a)]), ["put Cake/default/a of 2"]);
+        assert_eq!(world.write(&[("2", "")]), ["delete Cake/default/a"]);
+        assert_eq!(world.contents.len(), 0);
+    }
+
+    #[test]
+    fn of_two_files_the_later_counts_and_the_earlier_when_it_is_gone() {
+        let mut world = World::default();
+        world.write(&[("2", &cake("a", 2))]);
+        let twice = "`Cake/default/a` is there twice: this one replaces the one in 1:1:1";
+        assert_eq!(world.write(&[("1", &cake("a", 1))]), [twice]);
+        // It was said already.
+        assert_eq!(world.write(&[("1", &cake("a", 3))]), NOTHING);
+        assert_eq!(world.write(&[("2", "")]), ["put Cake/default/a of 1"]);
+        assert_eq!(world.write(&[("2", &cake("a", 2))]), ["put Cake/default/a of 2", twice]);
+    }
+
+    #[test]
+    fn another_file_may_say_where_objects_live() {
+        let definition = |scope: &str| {
+            format!(
+                "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: cakes}}\n\
+                 spec: {{group: '', names: {{kind: Cake}}, scope: {scope}}}\n"
+            )
+        };
+        let mut world = World::default();
+        let far = "apiVersion: v1\nkind: Cake\nmetadata: {name: a, namespace: far}\n";
+        world.write(&[("1", &cake("a", 1)), ("2", far)]);
+        let crd = "put CustomResourceDefinition/cakes of crd";
+        let twice = "`Cake/a` is there twice: this one replaces the one in 1:1:1";
+        assert_eq!(
+            world.write(&[("crd", &definition("Cluster"))]),
+            ["put Cake/a of 2", "delete Cake/default/a", "delete Cake/far/a", crd, twice]
+        );
+        assert_eq!(world.write(&[("3", &cake("b", 1))]), ["put Cake/b of 3"]);
+        assert_eq!(
+            world.write(&[("crd", &definition("Namespaced"))]),
+            [
+                "delete Cake/a",
+                "delete Cake/b",
+                "put Cake/default/a of 1",
+                "put Cake/default/b of 3",
+                "put Cake/far/a of 2",
+                crd
+            ]
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! When to look at files again.
+//!
+//! Notifications say that it is time to look, and what they name is read again; what is there is found out by looking.
+//! So it does not matter whether an editor writes, renames or replaces, nor whether a notification gets lost.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use attache_core::problem::Problem;
+use notify::event::{AccessKind, AccessMode, ModifyKind};
+use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::files::Found;
+use crate::failure::Failure;
+
+/// For so long nothing happens when an editor, or a tool that writes many files, is done.
+const SETTLED: Duration = Duration::from_millis(50);
+/// So long is waited if something happens all the time.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often to look where there are no notifications.
+const EVERY: Duration = Duration::from_secs(2);
+
+pub struct Notices {
+    signals: Receiver<Signal>,
+    watcher: Option<RecommendedWatcher>,
+    /// How often to look whatever is notified.
+    every: Option<Duration>,
+    /// All that happens in these is of interest.
+    folders: BTreeSet<PathBuf>,
+    /// What happens to these, or to a folder on the way to them, is of interest.
+    ways: BTreeSet<PathBuf>,
+    watched: BTreeSet<PathBuf>,
+}
+
+enum Signal {
+    Noticed(notify::Result<Event>),
+    End,
+}
+
+impl Notices {
+    /// With `every`, there are no notifications and it is time to look each time so much time has passed.
+    pub fn new(every: Option<Duration>) -> Result<(Notices, Vec<Problem>), Failure> {
+        let (sender, signals) = mpsc::channel();
+        end_on_interrupt(sender.clone())?;
+        let folders = BTreeSet::new();
+        let mut notices =
+            Notices { signals, watcher: None, every, ways: folders.clone(), watched: folders.clone(), folders };
+        let mut problems = Vec::new();
+        if every.is_none() {
+            match notify::recommended_watcher(move |event| _ = sender.send(Signal::Noticed(event))) {
+                Ok(watcher) => notices.watcher = Some(watcher),
+                Err(error) => problems.push(notices.look_instead(&error)),
+            }
+        }
+        Ok((notices, problems))
+    }
+
+    /// Waits until something happens to the files and then leaves them alone for a moment, or until it is `time`. Gives
+    /// what it happened to; nothing at the end.
+    pub fn wait(&mut self, time: Option<Instant>) -> Option<HashSet<PathBuf>> {
+        let mut touched = HashSet::new();
+        let mut deadline = [time, self.every.map(|every| Instant::now() + every)].into_iter().flatten().min();
+        let mut patience = None;
+        loop {
+            let signal = match deadline {
+                Some(deadline) => self.signals.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+                None => self.signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match signal {
+                Ok(Signal::End) | Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => return Some(touched),
+                Ok(Signal::Noticed(event)) => {
+                    if self.is_of_interest(event, &mut touched) {
+                        let now = Instant::now();
+                        let latest = *patience.get_or_insert(now + PATIENCE);
+                        deadline = Some(latest.min(now + SETTLED));
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_of_interest(&mut self, event: notify::Result<Event>, touched: &mut HashSet<PathBuf>) -> bool {
+        let Ok(event) = event else { return true };
+        match event.kind {
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => {}
+            // This is what our own reading is noticed as.
+            EventKind::Access(_) => return false,
+            _ => {}
+        }
+        let contents = matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)));
+        let mut of_interest = event.need_rescan();
+        for path in event.paths {
+            let within = |path: &Path| self.folders.contains(path);
+            if within(&path) || path.parent().is_some_and(within) || self.ways.iter().any(|way| way.starts_with(&path))
+            {
+                of_interest = true;
+                if !contents {
+                    self.forget(&path);
+                }
+                touched.insert(path);
+            }
+        }
+        of_interest
+    }
+
+    /// A folder that was moved or removed is followed to where nobody looks for it, and one by its name may come.
+    fn forget(&mut self, path: &Path) {
+        let stale: Vec<&PathBuf> = self.watched.iter().filter(|folder| folder.starts_with(path)).collect();
+        if let Some(watcher) = &mut self.watcher
+            && !stale.is_empty()
+        {
+            stale.iter().for_each(|folder| _ = watcher.unwatch(folder));
+            // Others of them may have been watched by another name.
+            self.watched.clear();
+        }
+    }
+
+    /// Watches every folder in which something of interest may happen. Gives whether some of them were not watched: what
+    /// was found in them before is not certain.
+    pub fn follow(&mut self, inputs: &[PathBuf], found: &Found, problems: &mut Vec<Problem>) -> bool {
+        let Some(watcher) = &mut self.watcher else { return false };
+        let ways = inputs.iter().filter_map(|input| way(input));
+        let linked = found.files.iter().map(|file| &file.real);
+        let linked = linked.filter(|real| real.parent().is_some_and(|folder| !found.folders.contains(folder)));
+        let linked = linked.filter_map(|real| Some((real.parent()?.to_path_buf(), real.clone())));
+        let mut wanted = found.folders.clone();
+        self.ways.clear();
+        for (folder, way) in ways.chain(linked) {
+            wanted.insert(folder);
+            self.ways.insert(way);
+        }
+        self.folders.clone_from(&found.folders);
+        for folder in self.watched.difference(&wanted) {
+            let _ = watcher.unwatch(folder);
+        }
+        let mut failure = None;
+        let mut paths = watcher.paths_mut();
+        let new: Vec<&PathBuf> = wanted.difference(&self.watched).collect();
+        for folder in &new {
+            failure = paths.add(folder, RecursiveMode::NonRecursive).err().filter(is_limit).or(failure);
+        }
+        failure = paths.commit().err().or(failure);
+        let is_new = !new.is_empty();
+        self.watched = wanted;
+        if let Some(failure) = failure {
+            problems.push(self.look_instead(&failure));
+        }
+        is_new
+    }
+
+    fn look_instead(&mut self, error: &notify::Error) -> Problem {
+        let every = *self.every.insert(EVERY);
+        let message = format!("not all changes will be notified: {error}");
+        Problem::warning(message).help(format!("looking every {} s instead: see `--poll`", every.as_secs()))
+    }
+}
+
+/// A folder that is gone again, or that may not be read, is found out by looking.
+fn is_limit(error: &notify::Error) -> bool {
+    match &error.kind {
+        ErrorKind::PathNotFound => false,
+        ErrorKind::Io(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied),
+        _ => true,
+    }
+}
+
+/// The nearest folder above a path that is there, and the path by way of it. The path itself may be a link, which can
+/// come to lead elsewhere.
+fn way(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let path = std::path::absolute(path).ok()?;
+    path.ancestors().skip(1).find_map(|above| {
+        let real = fs::canonicalize(above).ok()?;
+        let way = real.join(path.strip_prefix(above).ok()?);
+        Some((real, way))
+    })
+}
+
+/// The first Ctrl-C is a wish to end. Who says it twice does not want to wait for what is being written.
+fn end_on_interrupt(sender: Sender<Signal>) -> Result<(), Failure> {
+    let mut said = false;
+    let handler = move || {
+        if said || sender.send(Signal::End).is_err() {
+            std::process::exit(0);
+        }
+        said = true;
+    };
+    ctrlc::set_handler(handler).map_err(|error| Problem::error(format!("cannot wait for Ctrl-C: {error}")).into())
+}

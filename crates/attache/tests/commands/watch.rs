@@ -1,0 +1,459 @@
+//! The program is started on a folder, things happen to the files in it, and what it says is waited for.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::run;
+
+/// Longer than any machine needs, however busy it is.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A run on `manifests`, which is a copy of the bakery.
+struct Run {
+    folder: TempDir,
+    child: Child,
+    /// Each line, and whether it was printed on standard error.
+    lines: Receiver<(bool, String)>,
+    transcript: [String; 2],
+    arguments: String,
+}
+
+impl Run {
+    fn start(arguments: &str) -> Run {
+        let folder = tempfile::tempdir().expect("a folder");
+        let manifests = folder.path().join("manifests");
+        fs::create_dir(&manifests).expect("a folder");
+        for entry in fs::read_dir(bakery()).expect("a folder") {
+            let from = entry.expect("readable").path();
+            fs::copy(&from, manifests.join(from.file_name().expect("a name"))).expect("copied");
+        }
+        Run::start_in(folder, arguments)
+    }
+
+    fn start_in(folder: TempDir, arguments: &str) -> Run {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_attache"))
+            .arg("watch")
+            .args(arguments.split_whitespace())
+            .current_dir(folder.path())
+            .env_clear()
+            .env("COLUMNS", "100")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let (sender, lines) = mpsc::channel();
+        let (out, err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+        let streams: [(bool, Box<dyn Read + Send>); 2] = [(false, Box::new(out)), (true, Box::new(err))];
+        for (is_error, stream) in streams {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                for line in BufReader::new(stream).lines() {
+                    let _ = sender.send((is_error, line.expect("text")));
+                }
+            });
+        }
+        let mut run = Run { folder, child, lines, transcript: Default::default(), arguments: arguments.to_owned() };
+        run.wait_for("watching ");
+        run
+    }
+
+    /// Waits until a line that contains this is printed.
+    fn wait_for(&mut self, text: &str) {
+        self.wait_for_all(&[text]);
+    }
+
+    /// The same for several, on both streams: there is no order between them.
+    fn wait_for_all(&mut self, texts: &[&str]) {
+        let mut missing = texts.to_vec();
+        while !missing.is_empty() {
+            let line = self.lines.recv_timeout(PATIENCE);
+            assert!(line.is_ok(), "no {missing:?} in\n{}", self.transcript.join("\n"));
+            let line = line.expect("a line");
+            missing.retain(|text| !line.1.contains(text));
+            self.take(line);
+        }
+    }
+
+    fn take(&mut self, (is_error, line): (bool, String)) {
+        self.transcript[usize::from(is_error)] += &format!("{}\n", line.replace('\x1b', "␛"));
+    }
+
+    /// Interrupts it, and gives all that it printed.
+    fn end(mut self) -> String {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
+        let status = self.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0), "{status}");
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            self.take(line);
+        }
+        let [out, err] = &self.transcript;
+        format!("$ attache watch {}\n{out}--- stderr\n{err}", self.arguments)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("manifests").join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("readable")
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        // All at once, as a short write of an editor.
+        fs::write(path, text).expect("writable");
+    }
+
+    fn rename(&self, from: &str, to: &str) {
+        fs::rename(self.path(from), self.path(to)).expect("renamed");
+    }
+
+    /// The text of the file with so many attempts.
+    fn with_attempts(&self, attempts: u32) -> String {
+        let text = self.read("policies.yaml");
+        let line = text.lines().find(|line| line.contains("attempts: ") && !line.ends_with(": 0")).expect("a line");
+        text.replace(line, &format!("      attempts: {attempts}"))
+    }
+
+    /// Makes a difference that is easy to recognise.
+    fn change_attempts(&mut self, attempts: u32) {
+        self.write("policies.yaml", &self.with_attempts(attempts));
+        self.wait_for(&format!("→ {attempts}"));
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn bakery() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bakery")
+}
+
+const STRICT: &str = "
+apiVersion: example.io/v1
+kind: RetryPolicy
+metadata: {name: strict, namespace: baker}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: cakes}
+  retry: {attempts: 1}
+";
+
+/// One that is there, one that comes, and one that goes.
+fn come_and_go(run: &mut Run) {
+    run.change_attempts(7);
+    run.write("strict.yaml", STRICT);
+    run.wait_for("now affected by");
+    fs::remove_file(run.path("strict.yaml")).expect("removed");
+    run.wait_for("no longer affected by");
+}
+
+#[test]
+fn a_line_for_each_change() {
+    let mut run = Run::start("-f manifests");
+    come_and_go(&mut run);
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn every_field_in_colour() {
+    let mut run = Run::start("-f manifests --diff --color always");
+    run.write("strict.yaml", STRICT);
+    run.wait_for("now affected by");
+    fs::remove_file(run.path("policies.yaml")).expect("removed");
+    run.wait_for("no longer affected by");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn nothing_is_cut() {
+    let mut run = Run::start("-f manifests -o wide");
+    fs::remove_file(run.path("policies.yaml")).expect("removed");
+    run.wait_for("no longer affected by RetryPolicy/baker/be-patient, RetryPolicy/baker/pay-once");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn a_document_for_each_change() {
+    let mut run = Run::start("svc/orders -f manifests -o json");
+    run.write("policies.yaml", &run.with_attempts(7));
+    run.wait_for("\"type\":\"effective\"");
+    run.write("strict.yaml", STRICT);
+    run.wait_for("targetStatus");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn only_what_concerns_a_route() {
+    let mut run = Run::start("httproute/cakes -f manifests");
+    come_and_go(&mut run);
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn only_what_concerns_a_policy() {
+    let mut run = Run::start("retrypolicy/pay-once -f manifests");
+    let text = run.with_attempts(7).replace("attempts: 0", "attempts: 2");
+    run.write("policies.yaml", &text);
+    run.wait_for("→ 2");
+    fs::remove_file(run.path("policies.yaml")).expect("removed");
+    run.wait_for("→ gone");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn only_what_is_in_a_namespace() {
+    let mut run = Run::start("-n infra -f manifests");
+    run.write("policies.yaml", &run.with_attempts(7));
+    let gateway = run.read("gateway.yaml").replace("name: time-limit", "name: limit");
+    run.write("gateway.yaml", &gateway);
+    run.wait_for("now affected by");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn the_time_of_each_change() {
+    let mut run = Run::start("-f manifests --timestamps");
+    run.change_attempts(7);
+    let text = run.end();
+    let time = text.lines().nth(1).and_then(|line| line.split_once(' ')).expect("a time").0.to_owned();
+    assert!(time.parse::<jiff::Timestamp>().is_ok(), "{text}");
+}
+
+#[test]
+fn editors_write_in_many_ways() {
+    let mut run = Run::start("-f manifests");
+    // By renaming, as `sed -i`.
+    run.write("sed1a2b", &run.with_attempts(2));
+    run.rename("sed1a2b", "policies.yaml");
+    run.wait_for("→ 2");
+    // With a backup that is the old file, as vim and emacs.
+    let text = run.with_attempts(3);
+    run.rename("policies.yaml", "policies.yaml~");
+    run.write("policies.yaml", &text);
+    run.wait_for("→ 3");
+    fs::remove_file(run.path("policies.yaml~")).expect("removed");
+    // In place, a piece at a time.
+    let text = run.with_attempts(4);
+    let (start, end) = text.split_at(text.len() / 2);
+    let mut file = File::create(run.path("policies.yaml")).expect("writable");
+    file.write_all(start.as_bytes()).expect("writable");
+    file.write_all(end.as_bytes()).expect("writable");
+    drop(file);
+    run.wait_for("→ 4");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn a_file_that_is_emptied_before_it_is_written() {
+    let mut run = Run::start("-f manifests");
+    let text = run.with_attempts(6);
+    File::create(run.path("policies.yaml")).expect("writable");
+    // It is seen as empty now.
+    run.write("strict.yaml", STRICT);
+    run.wait_for("now affected by");
+    run.write("policies.yaml", &text);
+    run.wait_for("→ 6");
+    // Nobody writes it any more.
+    File::create(run.path("policies.yaml")).expect("writable");
+    run.wait_for("no longer affected by");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn a_broken_file_counts_as_it_was_until_it_is_mended() {
+    let mut run = Run::start("-f manifests");
+    let good = run.with_attempts(8);
+    run.write("policies.yaml", &good.replacen("retry:", "retry: [", 1));
+    run.wait_for("help: until this is mended");
+    // It is said once, whatever else happens.
+    run.write("strict.yaml", STRICT);
+    run.wait_for("now affected by");
+    run.write("policies.yaml", &good.replace("kind: RetryPolicy", "kin: RetryPolicy"));
+    run.wait_for("manifests/policies.yaml:21:1");
+    run.wait_for("help: ");
+    run.write("policies.yaml", &good);
+    run.wait_for_all(&["→ 8", "mended: "]);
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn what_cannot_be_read_counts_as_it_was() {
+    let mut run = Run::start("-f manifests");
+    run.write("more/strict.yaml", STRICT);
+    run.wait_for("now affected by");
+    run.rename("policies.yaml", "policies.bak");
+    // A link to itself: as good as a file without permission, also for those who may read everything.
+    symlink("policies.yaml", run.path("policies.new")).expect("linked");
+    run.rename("policies.new", "policies.yaml");
+    run.wait_for("cannot read `manifests/policies.yaml`");
+    run.rename("policies.bak", "policies.yaml");
+    run.wait_for("mended: ");
+    run.change_attempts(9);
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn folders_come_and_go() {
+    let mut run = Run::start("-f manifests");
+    run.write("more/and/more/strict.yaml", STRICT);
+    run.wait_for("now affected by");
+    run.write("more/and/more/strict.yaml", &STRICT.replace("attempts: 1", "attempts: 2"));
+    run.wait_for("→ 2");
+    // What is moved says the same.
+    run.rename("more", "less");
+    run.write("less/and/more/strict.yaml", &STRICT.replace("attempts: 1", "attempts: 3"));
+    run.wait_for("→ 3");
+    run.rename("less/and/more/strict.yaml", "strict.yaml");
+    run.write("strict.yaml", &STRICT.replace("attempts: 1", "attempts: 4"));
+    run.wait_for("→ 4");
+    run.rename("strict.yaml", "less/strict.yaml");
+    fs::remove_dir_all(run.path("less")).expect("removed");
+    run.wait_for("no longer affected by");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn the_folder_itself_goes_and_comes_back() {
+    let mut run = Run::start("svc/pies -f manifests");
+    let (here, elsewhere) = (run.folder.path().join("manifests"), run.folder.path().join("elsewhere"));
+    fs::rename(&here, &elsewhere).expect("renamed");
+    run.wait_for_all(&["there is no file or folder", "no longer affected by"]);
+    fs::rename(&elsewhere, &here).expect("renamed");
+    run.wait_for_all(&["now affected by", "mended: "]);
+    run.change_attempts(6);
+    fs::remove_dir_all(&here).expect("removed");
+    run.wait_for_all(&["there is no file or folder", "no longer affected by"]);
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn a_folder_that_is_not_there_yet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = Run::start_in(folder, "-f manifests/deep/down");
+    fs::create_dir_all(run.path("deep")).expect("a folder");
+    for file in ["baker.yaml", "gateway.yaml", "kind.yaml", "policies.yaml"] {
+        fs::create_dir_all(run.path("deep/up")).expect("a folder");
+        fs::copy(bakery().join(file), run.path("deep/up").join(file)).expect("copied");
+    }
+    run.rename("deep/up", "deep/down");
+    run.wait_for_all(&["now affected by", "mended: "]);
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn links_that_come_to_lead_elsewhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let version = |name: &str, attempts: &str| {
+        let to = folder.path().join("manifests").join(name);
+        fs::create_dir_all(&to).expect("a folder");
+        for file in ["baker.yaml", "gateway.yaml", "kind.yaml", "policies.yaml"] {
+            let text = fs::read_to_string(bakery().join(file)).expect("readable");
+            fs::write(to.join(file), text.replace("attempts: 5", attempts)).expect("written");
+        }
+    };
+    // As a ConfigMap is mounted.
+    version("..one", "attempts: 5");
+    version("..two", "attempts: 6");
+    let manifests = folder.path().join("manifests");
+    symlink("..one", manifests.join("..data")).expect("linked");
+    for file in ["baker.yaml", "gateway.yaml", "kind.yaml", "policies.yaml"] {
+        symlink(format!("..data/{file}"), manifests.join(file)).expect("linked");
+    }
+    let mut run = Run::start_in(folder, "svc/pies -f manifests");
+    symlink("..two", run.path("..data_tmp")).expect("linked");
+    run.rename("..data_tmp", "..data");
+    run.wait_for("→ 6");
+    // What a link leads to may be written too.
+    let text = run.with_attempts(7);
+    fs::write(run.path("..two/policies.yaml"), text).expect("writable");
+    run.wait_for("→ 7");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn one_file_among_others() {
+    let mut run = Run::start(
+        "-f manifests/kind.yaml -f manifests/gateway.yaml -f manifests/baker.yaml -f manifests/policies.yaml",
+    );
+    run.write("strict.yaml", STRICT);
+    run.write("swap", &run.with_attempts(2));
+    run.rename("swap", "policies.yaml");
+    run.wait_for("→ 2");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn the_same_object_in_two_files() {
+    let mut run = Run::start("retrypolicy/be-patient -f manifests");
+    run.write("a.yaml", &run.with_attempts(1));
+    run.wait_for("`RetryPolicy/baker/pay-once` is there twice");
+    run.wait_for("help: ");
+    run.write("z.yaml", &run.with_attempts(2));
+    run.wait_for("→ 2");
+    // The next one before it counts again, and it was said that it is there twice.
+    fs::remove_file(run.path("z.yaml")).expect("removed");
+    run.wait_for("→ 5");
+    fs::remove_file(run.path("policies.yaml")).expect("removed");
+    run.wait_for("→ 1");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn looking_from_time_to_time() {
+    let mut run = Run::start("-f manifests --poll 1");
+    run.change_attempts(3);
+    run.write("more/strict.yaml", STRICT);
+    run.wait_for("now affected by");
+    insta::assert_snapshot!(run.end());
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("strict.yaml"), STRICT).expect("written");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_attache"))
+        .args(["watch", "-o", "json"])
+        .args([Path::new("-f"), folder.path(), Path::new("-f"), &bakery()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut heading = String::new();
+    let mut errors = BufReader::new(child.stderr.take().expect("piped"));
+    errors.read_line(&mut heading).expect("a line");
+    drop(child.stdout.take());
+    fs::remove_file(folder.path().join("strict.yaml")).expect("removed");
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).expect("text");
+    assert!(child.wait().expect("it ends").success());
+    assert!(!rest.contains("cannot write"), "{rest}");
+}
+
+#[test]
+fn what_cannot_be_followed() {
+    insta::assert_snapshot!(
+        [
+            run("attache watch"),
+            run("attache watch -f - -f examples/bakery"),
+            run("attache watch httproute/caks -f examples/bakery"),
+            run("attache watch -f examples/bakery --poll 0"),
+        ]
+        .join("\n")
+    );
+}
