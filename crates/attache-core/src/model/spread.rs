@@ -48,21 +48,26 @@ impl Model {
             }
             let arrivals = hierarchy.arrivals(node);
             let adds = self.adds(world, arrivals, node);
-            let as_before = |arrival| !adds && self.passes_on(world, arrival, node);
+            let passes_on = |arrival| self.passes_on(world, arrival, node);
             let set = match arrivals {
-                &[arrival] if as_before(arrival) => self.set_before(arrival),
+                &[arrival] if !adds && passes_on(arrival) => self.set_before(arrival),
                 arrivals => {
                     arriving.clear();
-                    for &arrival in arrivals {
-                        let before = self.sets.get(self.set_before(arrival));
-                        if as_before(arrival) {
-                            arriving.extend_from_slice(before);
-                            continue;
-                        }
-                        for &(chain, scopes) in before {
+                    // Those that arrive with the same go on with the same.
+                    let alike = |a: &Arrival, b: &Arrival| {
+                        a.from == b.from && self.set_before(*a) == self.set_before(*b) && passes_on(*a) == passes_on(*b)
+                    };
+                    for alike in arrivals.chunk_by(alike) {
+                        let arrival = alike[0];
+                        let times = |scopes: u64| scopes.saturating_mul(alike.len() as u64);
+                        for &(chain, scopes) in self.sets.get(self.set_before(arrival)) {
+                            if !adds && passes_on(arrival) {
+                                arriving.push((chain, times(scopes)));
+                                continue;
+                            }
                             next.clear();
                             self.step(world, &mut chains, arrival, node, chain, &mut next);
-                            arriving.extend(next.iter().map(|chain| (*chain, scopes)));
+                            arriving.extend(next.iter().map(|chain| (*chain, times(scopes))));
                         }
                     }
                     self.sets.intern(&mut arriving, ChainSets::next)
@@ -96,7 +101,7 @@ impl Model {
         !self.stacks.is_empty()
             && (has_policies(stack_node(world, node))
                 || self.service(world, node).is_some_and(has_policies)
-                || arrivals.iter().any(comes_in) && self.namespaces(world, node).any(has_policies)
+                || self.namespaces(world, node).any(has_policies) && arrivals.iter().any(comes_in)
                 || self.terms(world, node).is_some())
     }
 
