@@ -9,12 +9,13 @@ use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::fold::{Effective, Origin};
 use crate::lint::{Finding, lint};
+use crate::living::Report;
 use crate::model::{Model, Twins};
 use crate::status::PolicyStatus;
 use crate::topology::NodeId;
 use crate::value::{Path, Segment, Value};
 
-/// All that is different.
+/// All that a batch of edits makes different, in words.
 #[derive(Clone, Debug)]
 pub struct Changes {
     /// Every scope in which something else is in force, grouped by what changes.
@@ -28,11 +29,11 @@ pub struct Changes {
 }
 
 impl Changes {
-    pub fn between(before: &Engine, after: &Engine) -> Changes {
-        let (was, is) = (open_findings(before), open_findings(after));
+    pub fn of(report: &Report) -> Changes {
+        let (was, is) = (open_findings(&report.before), open_findings(&report.after));
         Changes {
-            effective: effective_changes(before, after),
-            statuses: status_changes(before, after).into_iter().filter(StatusChange::is_of_note).collect(),
+            effective: report.effective(),
+            statuses: report.policies().into_iter().filter(StatusChange::is_of_note).collect(),
             new_findings: without(&is, &was),
             fixed_findings: without(&was, &is),
         }

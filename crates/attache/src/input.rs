@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use attache_core::engine::Engine;
 use attache_core::kinds::{KindId, PolicyKind, Settings, built_in};
+use attache_core::living::{Edit, Living};
 use attache_core::model::Model;
 use attache_core::names::nearest;
 use attache_core::object::{Object, ObjectRef, Objects};
 use attache_core::policy::PolicyId;
 use attache_core::problem::Problem;
-use attache_core::text::{self, Reading};
+use attache_core::text::{Reading, declares_scope, settle_scopes};
 use attache_core::topology::{Level, NodeId};
 
 use crate::cli::{Global, program};
@@ -41,11 +42,27 @@ impl Input {
         if input.problems.is_empty() { input.not_empty() } else { Ok(input) }
     }
 
+    /// The same as a model that takes changes.
+    pub fn read_living(global: &Global) -> Result<(Input, Living), Failure> {
+        let (reading, kinds) = load(global)?;
+        let living = Living::new(Objects::new(reading.objects), &kinds, global.settings());
+        let input = Input::new(Arc::clone(living.now()), reading.problems);
+        input.show_problems(global);
+        Ok((input.not_empty()?, living))
+    }
+
     fn load(global: &Global) -> Result<Input, Failure> {
-        files_given(global)?;
-        let (kinds, _) = built_in();
-        let reading = source::load(&global.files, global.quiet, |group, kind| is_cluster_scoped(&kinds, group, kind));
-        Ok(Input::resolve(reading, &kinds, global))
+        let (reading, kinds) = load(global)?;
+        let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings());
+        Ok(Input::new(Arc::new(engine), reading.problems))
+    }
+
+    /// What the engine makes of objects that were read with these problems.
+    pub fn new(engine: Arc<Engine>, problems: Vec<Problem>) -> Input {
+        // Never dropped: the program ends with its answer, and to give all memory back piece by piece takes time.
+        std::mem::forget(Arc::clone(&engine));
+        let broken = problems.iter().chain(engine.problems()).any(Problem::is_error);
+        Input { engine, verdict: if broken { Verdict::No } else { Verdict::Fine }, problems }
     }
 
     fn not_empty(self) -> Result<Input, Failure> {
@@ -55,34 +72,30 @@ impl Input {
         }
     }
 
-    /// The same input after a change: with these objects, new or in place of what has their name, and without those.
-    pub fn changed(&self, apply: Reading, delete: &[ObjectRef], global: &Global) -> Input {
+    /// The edits that put these objects, new or in place of what has their name, and delete those.
+    pub fn batch(&self, put: Vec<Object>, delete: &[ObjectRef]) -> Vec<Edit> {
         let (kinds, _) = built_in();
         let before = self.engine.objects();
-        let mut objects: Vec<Object> = before.iter().map(|(_, object)| object.clone()).collect();
-        objects.extend(apply.objects);
-        text::settle_scopes(&mut objects, |group, kind| is_cluster_scoped(&kinds, group, kind));
-        for object in &mut objects[before.len()..] {
+        // What is put may say that objects that are there live elsewhere.
+        let declares = put.iter().any(declares_scope);
+        let others = before.iter().map(|(_, object)| object).filter(|object| declares || declares_scope(object));
+        let mut objects: Vec<Object> = others.clone().cloned().collect();
+        let there = objects.len();
+        objects.extend(put);
+        settle_scopes(&mut objects, |group, kind| is_cluster_scoped(&kinds, group, kind));
+        let mut put = objects.split_off(there);
+        for object in &mut put {
             // Who changes an object does not make it younger.
             let existing = before.find(&object.id).and_then(|id| before.get(id).created);
             object.created = object.created.or(existing);
         }
-        objects.retain(|object| !delete.contains(&object.id));
-        let changed = Input::resolve(Reading { objects, problems: apply.problems }, &kinds, global);
-        changed.show_problems(global);
-        changed
+        let moved = others.zip(objects).filter(|(was, is)| was.id != is.id);
+        let moved = moved.flat_map(|(was, is)| [Edit::Delete(was.id.clone()), Edit::Put(is)]);
+        let delete = delete.iter().cloned().map(Edit::Delete);
+        moved.chain(put.into_iter().map(Edit::Put)).chain(delete).collect()
     }
 
-    fn resolve(reading: Reading, kinds: &[PolicyKind], global: &Global) -> Input {
-        let engine = Arc::new(Engine::new(Objects::new(reading.objects), kinds, global.settings()));
-        // Never dropped: the program ends with its answer, and to give all memory back piece by piece takes time.
-        std::mem::forget(Arc::clone(&engine));
-        let broken = reading.problems.iter().chain(engine.problems()).any(Problem::is_error);
-        let verdict = if broken { Verdict::No } else { Verdict::Fine };
-        Input { engine, verdict, problems: reading.problems }
-    }
-
-    fn show_problems(&self, global: &Global) {
+    pub fn show_problems(&self, global: &Global) {
         let problems = self.problems.iter().chain(self.engine.problems());
         render::problem::show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
     }
@@ -180,6 +193,13 @@ impl Input {
         let id = self.engine.topology().id(self.engine.objects(), node);
         namespace.is_none_or(|wanted| id.namespace == wanted)
     }
+}
+
+fn load(global: &Global) -> Result<(Reading, Vec<PolicyKind>), Failure> {
+    files_given(global)?;
+    let (kinds, _) = built_in();
+    let reading = source::load(&global.files, global.quiet, |group, kind| is_cluster_scoped(&kinds, group, kind));
+    Ok((reading, kinds))
 }
 
 /// Without `-f` there is nothing to look at.

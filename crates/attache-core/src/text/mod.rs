@@ -31,7 +31,7 @@ use crate::value::Value;
 pub use build::{MAX_ALIASED, MAX_DEPTH};
 pub use emit::to_yaml;
 pub use objects::nested;
-pub use scope::settle_scopes;
+pub use scope::{declares_scope, settle_scopes};
 
 use split::Part;
 

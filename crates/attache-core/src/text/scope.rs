@@ -63,6 +63,11 @@ pub fn settle_scopes(objects: &mut [Object], cluster_scoped: impl Fn(&str, &str)
     }
 }
 
+/// Whether an object says if those of some kind are cluster-scoped.
+pub fn declares_scope(object: &Object) -> bool {
+    declaration(object).is_some()
+}
+
 /// The kind that a CRD or a PolicyKind is about, and whether it is cluster-scoped.
 fn declaration(object: &Object) -> Option<((SmolStr, SmolStr), bool)> {
     let spec = object.spec();

@@ -1,9 +1,10 @@
 //! What is reported as changed between two states.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use attache_core::change::Changes;
 use attache_core::engine::Engine;
+use attache_core::living::Report;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -39,10 +40,10 @@ proptest! {
         let without = |which: Index| {
             let mut documents = world.0.clone();
             documents.remove(which.index(documents.len()));
-            World(documents).engine()
+            Arc::new(World(documents).engine())
         };
         let (before, after) = (without(one), without(other));
-        let changes = Changes::between(&before, &after).effective;
+        let changes = Report { before: Arc::clone(&before), after: Arc::clone(&after) }.effective();
         let reported: BTreeSet<_> = changes
             .iter()
             .flat_map(|change| {

@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use attache_core::change::Changes;
 use attache_core::object::ObjectRef;
@@ -56,11 +57,13 @@ impl Plan {
             let help = "name files with `--apply`, or objects with `--delete`";
             return Err(Problem::error("there is no change to look at").help(help).into());
         }
-        let before = Input::read(global)?;
+        let (before, mut living) = Input::read_living(global)?;
         let delete = self.deleted(&before, global)?;
         let apply = self.applied(global);
-        let after = before.changed(apply, &delete, global);
-        let changes = Changes::between(&before.engine, &after.engine);
+        let report = living.apply(before.batch(apply.objects, &delete));
+        let after = Input::new(Arc::clone(&report.after), apply.problems);
+        after.show_problems(global);
+        let changes = Changes::of(&report);
         match self.output {
             Some(PlanFormat::Json) => screen.json(&plan_document(&changes))?,
             Some(PlanFormat::Yaml) => screen.yaml(&plan_document(&changes))?,

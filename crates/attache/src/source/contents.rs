@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use attache_core::living::Edit;
 use attache_core::object::{Object, ObjectRef, Objects};
 use attache_core::problem::Problem;
-use attache_core::text;
+use attache_core::text::{declares_scope, settle_scopes};
 
 use super::duplicates;
 
@@ -38,10 +38,10 @@ impl Contents {
         let mut ranks: BTreeSet<Rank> = fresh.keys().cloned().collect();
         let mut touched: HashSet<ObjectRef> = HashSet::new();
         let mut touch = |objects: &[Object]| touched.extend(objects.iter().map(|object| object.id.clone()));
-        let mut declares = fresh.values().flatten().any(is_declaration);
+        let mut declares = fresh.values().flatten().any(declares_scope);
         for (rank, objects) in fresh {
             let before = self.files.insert(rank, objects).unwrap_or_default();
-            declares |= before.iter().any(is_declaration);
+            declares |= before.iter().any(declares_scope);
             touch(&before);
         }
         if declares {
@@ -58,7 +58,7 @@ impl Contents {
     /// Finds out which objects of some files live in a namespace. All that declare it are among them, or none.
     fn settle(&mut self, ranks: &BTreeSet<Rank>, cluster_scoped: impl Fn(&str, &str) -> bool) {
         let others = self.files.iter().filter(|(rank, _)| !ranks.contains(rank)).flat_map(|(_, objects)| objects);
-        let mut objects: Vec<Object> = others.filter(|object| is_declaration(object)).cloned().collect();
+        let mut objects: Vec<Object> = others.filter(|object| declares_scope(object)).cloned().collect();
         let declarations = objects.len();
         let mut lengths = Vec::with_capacity(ranks.len());
         for (_, file) in self.files.iter_mut().filter(|(rank, _)| ranks.contains(rank)) {
@@ -69,7 +69,7 @@ impl Contents {
             let written = object.body.at(&["metadata", "namespace"]).and_then(|namespace| namespace.as_str());
             object.id.namespace = written.unwrap_or_default().into();
         }
-        text::settle_scopes(&mut objects, cluster_scoped);
+        settle_scopes(&mut objects, cluster_scoped);
         let mut settled = objects.into_iter().skip(declarations);
         for ((_, file), length) in self.files.iter_mut().filter(|(rank, _)| ranks.contains(rank)).zip(lengths) {
             file.extend(settled.by_ref().take(length));
@@ -112,15 +112,9 @@ impl Contents {
     }
 }
 
-/// Whether an object may say if those of another kind live in a namespace.
-fn is_declaration(object: &Object) -> bool {
-    let id = (object.id.group.as_str(), object.id.kind.as_str());
-    matches!(id, ("apiextensions.k8s.io", "CustomResourceDefinition") | ("attache.dev", "PolicyKind"))
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    use attache_core::text;
 
     use super::*;
 
