@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::attachment::{Attachment, Reason, Refusal};
 use crate::chain::{ChainId, Link};
@@ -86,6 +87,10 @@ impl Engine {
     }
 
     pub(crate) fn tallies(&self) -> &Tallies {
+        if self.tallies.get().is_none() {
+            // In parallel, and so not below: who waits for other threads must not keep them waiting.
+            self.fold_all();
+        }
         self.tallies.get_or_init(|| {
             let mut tallies = Tallies::default();
             for model in self.models() {
@@ -106,12 +111,11 @@ impl Engine {
     }
 
     /// The same, looking only at some nodes. It is right for those whose scopes all end among them.
-    pub fn target_statuses_within(&self, within: impl Fn(NodeId) -> bool) -> Vec<TargetStatus> {
+    pub fn target_statuses_within(&self, within: impl Fn(NodeId) -> bool + Sync) -> Vec<TargetStatus> {
+        let by_kind: Vec<_> = self.models().par_iter().map(|model| self.affected(model, &within)).collect();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
-        for model in self.models() {
-            for (node, policies) in self.affected(model, &within) {
-                affected.entry(node).or_default().extend(policies);
-            }
+        for (node, policies) in by_kind.into_iter().flatten() {
+            affected.entry(node).or_default().extend(policies);
         }
         let mut targets: Vec<TargetStatus> = affected
             .into_iter()

@@ -92,8 +92,15 @@ impl Model {
     pub(crate) fn before(&self, world: World<'_>, node: NodeId, chain: ChainId) -> Vec<(NodeId, ChainId)> {
         let mut found = Vec::new();
         let mut next = Vec::new();
-        for &arrival in self.hierarchy.arrivals(node) {
+        let arrivals = self.hierarchy.arrivals(node);
+        let adds = self.adds(world, arrivals, node);
+        for &arrival in arrivals {
             let Some(parent) = arrival.parent.filter(|parent| self.concerns(world, *parent, node)) else { continue };
+            if !adds && self.passes_on(world, arrival, node) {
+                let is_there = self.chains_at(parent).binary_search_by_key(&chain, |(chain, _)| *chain).is_ok();
+                found.extend(is_there.then_some((parent, chain)));
+                continue;
+            }
             for &(before, _) in self.chains_at(parent) {
                 next.clear();
                 self.step(world, &mut Known(&self.chains), arrival, node, before, &mut next);

@@ -83,7 +83,7 @@ impl Model {
     }
 
     /// Whether every chain before a node goes on at it.
-    fn passes_on(&self, world: World<'_>, arrival: Arrival, node: NodeId) -> bool {
+    pub(super) fn passes_on(&self, world: World<'_>, arrival: Arrival, node: NodeId) -> bool {
         arrival.from.is_none() && arrival.parent.is_none_or(|parent| self.concerns(world, parent, node))
     }
 
@@ -93,7 +93,7 @@ impl Model {
     }
 
     /// Whether a chain can become longer at a node.
-    fn adds(&self, world: World<'_>, arrivals: &[Arrival], node: NodeId) -> bool {
+    pub(super) fn adds(&self, world: World<'_>, arrivals: &[Arrival], node: NodeId) -> bool {
         let has_policies = |node: NodeId| self.stacks.has(node);
         // Who comes from a node of the same Namespaces has met their policies.
         let comes_in =
