@@ -1,38 +1,30 @@
-//! Reads the manifests in a folder and works out everything, saying how long each step took and how much
-//! memory the process had at most.
+//! Reads the manifests in a folder, or makes so many routes, and works out everything, saying how long each step took
+//! and how much memory the process had at most.
 //!
 //! cargo run --release -p attache-gen -- --gateways 10 --routes 100000 --policies gateway=all,route=10000 --out /tmp/manifests
 //! cargo run --release -p attache-core --example measure -- /tmp/manifests
+//! cargo run --release -p attache-core --example measure -- 1000000
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use attache_core::engine::Engine;
 use attache_core::kinds::{Settings, built_in};
-use attache_core::object::Objects;
+use attache_core::object::{Object, Objects};
 use attache_core::text;
+use attache_gen::{ALL, Level, Policies, Shape};
 
 fn main() -> io::Result<()> {
-    let folder = PathBuf::from(std::env::args_os().nth(1).expect("usage: measure FOLDER"));
-    let mut files: Vec<_> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
-    files.sort();
+    let from = std::env::args().nth(1).expect("usage: measure FOLDER|ROUTES");
+    let objects = match from.parse() {
+        Ok(routes) => generate(routes),
+        Err(_) => read(&from)?,
+    };
 
     let step = Step::start();
-    let (mut read, mut bytes) = (Vec::new(), 0);
-    for file in &files {
-        let content = fs::read_to_string(file)?;
-        bytes += content.len();
-        let mut reading = text::read(&Arc::from(file.to_string_lossy()), &content);
-        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
-        read.append(&mut reading.objects);
-    }
-    step.done(&format!("read {} MB", bytes >> 20));
-
-    let step = Step::start();
-    let objects = Objects::new(read);
+    let objects = Objects::new(objects);
     step.done(&format!("sort {} objects", objects.len()));
 
     let step = Step::start();
@@ -48,6 +40,35 @@ fn main() -> io::Result<()> {
     println!("at most {} resident", peak.trim());
     // The memory need not be given back piece by piece.
     std::process::exit(0)
+}
+
+fn read(folder: &str) -> io::Result<Vec<Object>> {
+    let mut files: Vec<_> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    files.sort();
+    let step = Step::start();
+    let (mut objects, mut bytes) = (Vec::new(), 0);
+    for file in &files {
+        let content = fs::read_to_string(file)?;
+        bytes += content.len();
+        let mut reading = text::read(&Arc::from(file.to_string_lossy()), &content);
+        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+        objects.append(&mut reading.objects);
+    }
+    step.done(&format!("read {} MB", bytes >> 20));
+    Ok(objects)
+}
+
+/// As if they had been read: ten gateways, and routes of which one in ten has a policy of its own.
+fn generate(routes: usize) -> Vec<Object> {
+    let policies = [(Level::Gateway, ALL), (Level::Route, routes / 10)];
+    attache_gen::generate(&Shape {
+        gateways: 10,
+        routes,
+        services: routes / 10,
+        namespaces: 500,
+        policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
+        ..Shape::default()
+    })
 }
 
 struct Step {

@@ -89,10 +89,10 @@ fn listener_of(shape: &Shape, index: usize) -> Value {
 
 fn route_spec(shape: &Shape, index: usize, pinned: bool) -> Value {
     let parents = (0..shape.parents.min(shape.gateways)).map(|parent| {
-        let mut parent = vec![
-            ("name", Value::str(gateway((index + parent) % shape.gateways))),
-            ("namespace", GATEWAY_NAMESPACE.into()),
-        ];
+        // Every tenth route is not always at the same one of ten gateways.
+        let nth = index + index / shape.gateways + parent;
+        let mut parent =
+            vec![("name", Value::str(gateway(nth % shape.gateways))), ("namespace", GATEWAY_NAMESPACE.into())];
         if pinned && shape.listeners > 0 {
             parent.push(("sectionName", Value::str(listener(index % shape.listeners))));
         }

@@ -1,6 +1,7 @@
 //! Manifests of any size and shape: gateways with listeners, routes with rules, services, and policies at
 //! every level. The same shape always gives the same manifests.
 
+mod edit;
 mod gateway_api;
 mod manifest;
 mod policies;
@@ -8,6 +9,7 @@ mod random;
 mod shape;
 mod write;
 
+pub use edit::{edited, read};
 pub use shape::{ALL, Block, Level, Policies, Shape, Strategy};
 pub use write::{Format, write};
 
@@ -69,6 +71,14 @@ mod tests {
             for ((_, read), (_, generated)) in read.iter().zip(objects.iter()) {
                 assert_eq!((&read.id, &read.body, read.created), (&generated.id, &generated.body, generated.created));
             }
+        }
+    }
+
+    #[test]
+    fn an_edit_of_nothing_gives_the_same_object() {
+        for object in generate(&small()) {
+            let same = edited(&object, |_| ());
+            assert_eq!((&same.id, &same.body, same.created), (&object.id, &object.body, object.created));
         }
     }
 

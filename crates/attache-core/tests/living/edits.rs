@@ -9,35 +9,10 @@ use serde_json::{Map, Value, json};
 
 use crate::case::{Batch, Case, Step, object};
 use crate::corpus::{CORPUS, vocabulary};
+use crate::dice::Dice;
 use crate::world::World;
 
 type Words = BTreeMap<String, Vec<Value>>;
-
-/// A case is the same for the same numbers.
-struct Dice(u64);
-
-impl Dice {
-    /// Splitmix64.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut it = self.0;
-        it = (it ^ (it >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        it = (it ^ (it >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        it ^ (it >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn of<'t, T>(&mut self, all: &'t [T]) -> Option<&'t T> {
-        all.get(self.below(all.len()))
-    }
-}
 
 pub fn case(world: World, seed: u64) -> Case {
     let mut dice = Dice(seed);

@@ -7,6 +7,8 @@
 mod answer;
 mod case;
 mod corpus;
+#[path = "../common/dice.rs"]
+mod dice;
 mod difference;
 mod edits;
 mod follow;
