@@ -80,7 +80,7 @@ fn write_policies(
             paint(POLICY, input.policy(status.policy)).into(),
             status_word(status),
             in_force(status).into(),
-            why(input, status).into(),
+            why(input, status, usize::MAX).into(),
         ]);
     }
     table.write(screen)

@@ -45,6 +45,13 @@ pub fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
 }
 
+/// The first `most` names, and how many more there are: `a, b and 3 more`.
+pub fn some(names: &[impl AsRef<str>], most: usize) -> String {
+    let shown = cut(names.len(), most);
+    let listed = names[..shown].iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if shown < names.len() { format!("{listed} and {} more", names.len() - shown) } else { listed }
+}
+
 /// Standard output. Colours are dropped on the way if they are not wanted.
 pub struct Screen {
     out: BufWriter<AutoStream<StdoutLock<'static>>>,

@@ -1,6 +1,6 @@
 //! What would change, for a person or for a pull request.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use attache_core::change::{Change, Changes, LeafChange, ScopeName, StatusChange};
@@ -64,9 +64,10 @@ impl PlanView {
         } else {
             writeln!(screen, "what is in force changes in {}", paint(WARNING, Touched::by(changes).sentence()))?;
         }
+        let ends = Ends::new(changes);
         for change in changes {
             writeln!(screen)?;
-            self.change(change, changes, screen)?;
+            self.change(change, &ends.of(change), screen)?;
         }
         if !all.statuses.is_empty() {
             writeln!(screen)?;
@@ -105,9 +106,9 @@ impl PlanView {
         Ok(())
     }
 
-    fn change(&self, change: &Change, changes: &[Change], screen: &mut Screen) -> io::Result<()> {
+    fn change(&self, change: &Change, ends: &[String], screen: &mut Screen) -> io::Result<()> {
         let mut head = Table::plain(0);
-        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(&ends(change, changes))).into()]);
+        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(ends)).into()]);
         head.write(screen)?;
         self.leaves(change, screen)
     }
@@ -150,24 +151,42 @@ impl PlanView {
 
 pub const ANOTHER_ORDER: &str = "the same policies apply in another order";
 
-/// Where a change happens: the effective targets, each once. Of those that change in several ways, the way to them.
-pub fn ends(change: &Change, changes: &[Change]) -> Vec<String> {
-    let end = |scope: &ScopeName| scope.nodes.last().cloned().unwrap_or_default();
-    let elsewhere: BTreeSet<String> = changes
-        .iter()
-        .filter(|other| !std::ptr::eq(*other, change) && other.policy_kind == change.policy_kind)
-        .flat_map(|other| other.scopes.iter().map(end))
-        .collect();
-    let name = |scope: &ScopeName| {
-        let end = end(scope);
-        let name = if elsewhere.contains(&end) { way(&scope.nodes) } else { end };
-        match &scope.from {
-            Some(from) => format!("{name} (from {from})"),
-            None => name,
+/// Where changes happen: the effective targets, each once. Of those that change in several ways, the way to them.
+pub struct Ends<'c> {
+    /// In how many changes of a kind there is a target.
+    changes: HashMap<(&'c str, &'c str), usize>,
+}
+
+impl<'c> Ends<'c> {
+    pub fn new(changes: &'c [Change]) -> Ends<'c> {
+        let mut ends = Ends { changes: HashMap::new() };
+        for change in changes {
+            let targets: BTreeSet<&str> = change.scopes.iter().map(end).collect();
+            for target in targets {
+                *ends.changes.entry((&change.policy_kind, target)).or_default() += 1;
+            }
         }
-    };
-    let names: BTreeSet<String> = change.scopes.iter().map(name).collect();
-    names.into_iter().collect()
+        ends
+    }
+
+    pub fn of(&self, change: &Change) -> Vec<String> {
+        let name = |scope: &ScopeName| {
+            let target = end(scope);
+            let several = self.changes.get(&(change.policy_kind.as_str(), target)).is_some_and(|count| *count > 1);
+            let name = if several { way(&scope.nodes) } else { target.to_owned() };
+            match &scope.from {
+                Some(from) => format!("{name} (from {from})"),
+                None => name,
+            }
+        };
+        let names: BTreeSet<String> = change.scopes.iter().map(name).collect();
+        names.into_iter().collect()
+    }
+}
+
+/// The effective target.
+pub fn end(scope: &ScopeName) -> &str {
+    scope.nodes.last().map(String::as_str).unwrap_or_default()
 }
 
 /// A path without what goes without saying: objects whose section follows, and Namespaces.
@@ -205,8 +224,9 @@ pub fn write_markdown(all: &Changes, screen: &mut Screen) -> io::Result<()> {
     } else {
         writeln!(screen, "**What is in force changes in {}.**", Touched::by(changes).sentence())?;
     }
+    let ends = Ends::new(changes);
     for change in changes {
-        let ends = ends(change, changes);
+        let ends = ends.of(change);
         writeln!(
             screen,
             "\n<details open><summary>{} on {}</summary>\n",

@@ -6,6 +6,7 @@ use attache_core::status::{Enforcement, PolicyStatus};
 use crate::cli::program;
 use crate::input::Input;
 
+use super::some;
 use super::spec::inline;
 use super::style::{BAD, GOOD, WARNING, paint};
 use super::table::Cell;
@@ -27,13 +28,13 @@ pub fn in_force(status: &PolicyStatus) -> String {
     format!("{} of {}", scopes.enforced.saturating_add(scopes.partial), scopes.total)
 }
 
-/// Why not all of it is in force.
-pub fn why(input: &Input, status: &PolicyStatus) -> String {
+/// Why not all of it is in force, with the names of so many others.
+pub fn why(input: &Input, status: &PolicyStatus, most: usize) -> String {
     let by: Vec<String> = status.by.iter().map(|policy| input.policy(*policy)).collect();
     match (status.message.as_str(), status.enforcement) {
         ("", _) if by.is_empty() => String::new(),
-        ("", Enforcement::Overridden) => format!("all of it is taken by {}", by.join(", ")),
-        ("", _) => format!("part of it is taken by {}", by.join(", ")),
+        ("", Enforcement::Overridden) => format!("all of it is taken by {}", some(&by, most)),
+        ("", _) => format!("part of it is taken by {}", some(&by, most)),
         (message, _) => message.to_owned(),
     }
 }

@@ -1,20 +1,21 @@
 //! What changes, as it happens: a line for each change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use attache_core::change::{Change, LeafChange, StatusChange, TargetChange};
+use attache_core::change::{Change, Leaf, LeafChange, StatusChange, TargetChange};
 use attache_core::engine::Engine;
 use attache_core::living::Report;
 use attache_core::status::PolicyStatus;
 use jiff::Timestamp;
 
-use super::plan::{ANOTHER_ORDER, PlanView, ends, words};
+use super::plan::{ANOTHER_ORDER, Ends, PlanView, end, words};
 use super::spec::inline;
 use super::status::{in_force, why};
 use super::style::{DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
-use super::{Screen, counted, cut};
+use super::{Screen, counted, some};
 use crate::concern::Changed;
 use crate::input::Input;
 
@@ -32,12 +33,13 @@ pub struct WatchView {
 
 impl WatchView {
     pub fn write(&self, changed: &Changed, report: &Report, screen: &mut Screen) -> io::Result<()> {
+        let ends = Ends::new(&changed.effective);
         for change in &changed.effective {
-            self.effective(change, &changed.effective, screen)?;
+            self.effective(change, &ends, screen)?;
         }
-        let after = Input::of(report.after.clone());
-        for (words, names) in grouped(&changed.policies, |it| &it.policy, |it| status_words(&after, it)) {
-            self.line(screen, &paint(POLICY, self.names(&names)), &format!(": {words}"))?;
+        let after = Input::of(Arc::clone(&report.after));
+        for (words, names) in grouped(&changed.policies, |it| &it.policy, |it| self.status(&after, it)) {
+            self.line(screen, &paint(POLICY, some(&names, self.most)), &format!(": {words}"))?;
         }
         let said: BTreeMap<&str, &TargetChange> = changed.targets.iter().map(|it| (it.target.as_str(), it)).collect();
         // A section to which nothing else happens than to the whole says nothing new.
@@ -46,21 +48,9 @@ impl WatchView {
             whole.is_none_or(|whole| (&whole.before, &whole.after) != (&it.before, &it.after))
         };
         let targets: Vec<&TargetChange> = changed.targets.iter().filter(is_new).collect();
-        for (words, names) in grouped(targets, |it| &it.target, target_words) {
+        for (words, names) in grouped(targets, |it| &it.target, |it| self.target(it)) {
             let verb = if names.len() == 1 { "is" } else { "are" };
-            self.line(screen, &paint(OBJECT, self.names(&names)), &format!(" {verb} {words}"))?;
-        }
-        screen.flush()
-    }
-
-    fn effective(&self, change: &Change, changes: &[Change], screen: &mut Screen) -> io::Result<()> {
-        let places = ends(change, changes);
-        let places: Vec<&str> = places.iter().map(String::as_str).collect();
-        let scopes = counted(change.scopes.len(), "scope");
-        let (place, leaves) = (paint(OBJECT, self.names(&places)), self.leaves(&change.leaves));
-        self.line(screen, &paint(HEAD, &change.policy_kind), &format!(" in {scopes} on {place}: {leaves}"))?;
-        if self.diff {
-            PlanView { most: usize::MAX }.leaves(change, screen)?;
+            self.line(screen, &paint(OBJECT, some(&names, self.most)), &format!(" {verb} {words}"))?;
         }
         Ok(())
     }
@@ -72,52 +62,77 @@ impl WatchView {
         writeln!(screen, "{who}{what}")
     }
 
+    fn effective(&self, change: &Change, ends: &Ends, screen: &mut Screen) -> io::Result<()> {
+        let places = match self.cuts() {
+            true => change.scopes.iter().map(end).collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect(),
+            false => ends.of(change),
+        };
+        let (scopes, leaves) = (counted(change.scopes.len(), "scope"), self.leaves(&change.leaves));
+        let place = paint(OBJECT, some(&places, self.most));
+        self.line(screen, &paint(HEAD, &change.policy_kind), &format!(" in {scopes} on {place}: {leaves}"))?;
+        if self.diff {
+            PlanView { most: usize::MAX }.leaves(change, screen)?;
+        }
+        Ok(())
+    }
+
     /// Before and after, in short.
     fn leaves(&self, leaves: &[LeafChange]) -> String {
         if leaves.is_empty() {
             return ANOTHER_ORDER.to_owned();
         }
-        let shown = cut(leaves.len(), self.most);
-        let said: Vec<String> = leaves[..shown].iter().map(|leaf| self.leaf(leaf)).collect();
-        let more = match leaves.len() - shown {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let said: Vec<String> = leaves.iter().map(|leaf| self.leaf(leaf)).collect();
         let policies = leaves.iter().filter_map(|leaf| leaf.after.as_ref()?.policy.as_deref());
         let policies: BTreeSet<&str> = policies.collect();
         let by = match policies.first() {
             Some(policy) if policies.len() == 1 => format!(", by {}", paint(POLICY, policy)),
             _ => String::new(),
         };
-        format!("{}{more}{by}", said.join(", "))
+        format!("{}{by}", some(&said, self.most))
     }
 
     fn leaf(&self, leaf: &LeafChange) -> String {
-        let value = |side: &Option<attache_core::change::Leaf>| {
-            let text = side.as_ref().map_or("unset".to_owned(), |leaf| inline(&leaf.value));
-            if self.most == usize::MAX { text } else { short(&text) }
+        let value = |side: &Option<Leaf>| match side {
+            Some(leaf) if self.cuts() => short(inline(&leaf.value)),
+            Some(leaf) => inline(&leaf.value),
+            None => "unset".to_owned(),
         };
         let (before, after) = (value(&leaf.before), value(&leaf.after));
         match (&leaf.before, &leaf.after) {
-            (Some(was), Some(is)) if was.value == is.value => {
-                format!(
-                    "{}: {after}, no longer by {}",
-                    leaf.path,
-                    paint(POLICY, was.policy.as_deref().unwrap_or("anybody"))
-                )
+            (Some(Leaf { policy: Some(policy), value: was }), Some(Leaf { value: is, .. })) if was == is => {
+                format!("{}: {after}, no longer by {}", leaf.path, paint(POLICY, policy))
             }
             _ => format!("{}: {before} → {}", leaf.path, paint(WARNING, after)),
         }
     }
 
-    fn names(&self, names: &[&str]) -> String {
-        let shown = cut(names.len(), self.most);
-        let more = names.len() - shown;
-        match (more, names) {
-            (0, [others @ .., last]) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-            (0, _) => names.join(", "),
-            _ => format!("{} and {more} more", names[..shown].join(", ")),
+    fn status(&self, after: &Input, change: &StatusChange) -> String {
+        let (was, is) = words(change);
+        let reason = change.after.as_ref().map(|status| why(after, status, self.most)).filter(|why| !why.is_empty());
+        let reason = reason.map(|why| format!(", {why}")).unwrap_or_default();
+        let counts = |side: &Option<PolicyStatus>| side.as_ref().map(in_force).unwrap_or_default();
+        let (before, now) = (counts(&change.before), counts(&change.after));
+        match was == is {
+            false => format!("{was} → {}{reason}", paint(WARNING, is)),
+            true if before != now => format!("{is} in {before} → {} scopes{reason}", paint(WARNING, now)),
+            true => format!("still {is}{reason}"),
         }
+    }
+
+    fn target(&self, change: &TargetChange) -> String {
+        let only = |these: &[String], others: &[String]| {
+            let found: Vec<&String> = these.iter().filter(|it| !others.contains(it)).collect();
+            (!found.is_empty()).then(|| paint(POLICY, some(&found, self.most)))
+        };
+        match (only(&change.after, &change.before), only(&change.before, &change.after)) {
+            (Some(new), Some(gone)) => format!("now affected by {new}, no longer by {gone}"),
+            (Some(new), None) => format!("now affected by {new}"),
+            (None, gone) => format!("no longer affected by {}", gone.unwrap_or_else(|| paint(POLICY, ""))),
+        }
+    }
+
+    fn cuts(&self) -> bool {
+        self.most < usize::MAX
     }
 }
 
@@ -128,7 +143,7 @@ fn grouped<'c, C: Copy>(
     words: impl Fn(C) -> String,
 ) -> Vec<(String, Vec<&'c str>)> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for change in changes {
         let words = words(change);
         let at = *known.entry(words.clone()).or_insert_with(|| {
@@ -140,35 +155,10 @@ fn grouped<'c, C: Copy>(
     groups
 }
 
-fn status_words(after: &Input, change: &StatusChange) -> String {
-    let (was, is) = words(change);
-    let reason = change.after.as_ref().map(|status| why(after, status)).filter(|why| !why.is_empty());
-    let reason = reason.map(|why| format!(", {why}")).unwrap_or_default();
-    let counts = |side: &Option<PolicyStatus>| side.as_ref().map(in_force).unwrap_or_default();
-    let (before, now) = (counts(&change.before), counts(&change.after));
-    match was == is {
-        false => format!("{was} → {}{reason}", paint(WARNING, is)),
-        true if before != now => format!("{is} in {before} → {} scopes{reason}", paint(WARNING, now)),
-        true => format!("still {is}{reason}"),
-    }
-}
-
-fn target_words(change: &TargetChange) -> String {
-    let only = |these: &[String], others: &[String]| {
-        let found: Vec<&str> = these.iter().filter(|it| !others.contains(it)).map(String::as_str).collect();
-        (!found.is_empty()).then(|| paint(POLICY, found.join(", ")).to_string())
-    };
-    match (only(&change.after, &change.before), only(&change.before, &change.after)) {
-        (Some(new), Some(gone)) => format!("now affected by {new}, no longer by {gone}"),
-        (Some(new), None) => format!("now affected by {new}"),
-        (None, gone) => format!("no longer affected by {}", gone.unwrap_or_default()),
-    }
-}
-
-fn short(text: &str) -> String {
+fn short(text: String) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        None => text,
     }
 }
 
