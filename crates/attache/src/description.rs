@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use attache_core::chain::Link;
 use attache_core::conditions::Condition;
-use attache_core::lint::{Finding, lint};
+use attache_core::lint::{Finding, lint, lint_references};
 use attache_core::model::Model;
 use attache_core::object::{Object, ObjectRef};
 use attache_core::policy::{PolicyId, Wanted};
@@ -151,6 +151,8 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
     let policies = engine.policies().map(|(policy, _)| policy);
     let unwanted = policies.filter(|policy| wants(input, *policy, &target.id) && !engine.refusals(*policy).is_empty());
     let unwanted: BTreeSet<&ObjectRef> = unwanted.map(|policy| engine.policy_id(policy)).collect();
+    let is_policy = engine.policies().any(|(policy, _)| *engine.policy_id(policy) == target.id);
+    let lint = if is_policy { lint } else { lint_references };
     let mut findings = lint(engine, &input.problems);
     findings.retain(|finding| {
         let Some(object) = finding.problem.object.as_deref() else { return false };

@@ -36,7 +36,6 @@ pub struct Lost<'e> {
 
 impl<'e> Facts<'e> {
     pub fn of(engine: &'e Engine) -> Facts<'e> {
-        engine.fold_all();
         let statuses = engine.policy_statuses();
         let mut facts = Facts {
             engine,

@@ -1,15 +1,15 @@
 //! Kinds of policies that are not known, or not as they are written.
 
-use super::facts::Facts;
 use super::{Finding, Findings, rule};
+use crate::engine::Engine;
 use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP};
 use crate::names::qualified;
 use crate::object::Object;
 use crate::value::{Path, Value};
 
 /// Objects that look like policies and are of no kind that is known: once for each kind.
-pub fn unknown(facts: &Facts<'_>, findings: &mut Findings) {
-    let (objects, kinds) = (facts.engine.objects(), facts.engine.kinds());
+pub fn unknown(engine: &Engine, findings: &mut Findings) {
+    let (objects, kinds) = (engine.objects(), engine.kinds());
     let unlabelled: Vec<&Value> = kinds.unlabelled().iter().map(|crd| objects.get(*crd).spec()).collect();
     let is_unlabelled = |group: &str, kind: &str| {
         unlabelled.iter().any(|crd| {
@@ -47,9 +47,9 @@ fn target(object: &Object) -> Option<Path> {
 }
 
 /// CRDs whose schema is that of a policy, and whose labels do not say so.
-pub fn unlabelled(facts: &Facts<'_>, findings: &mut Findings) {
-    for crd in facts.engine.kinds().unlabelled() {
-        let crd = facts.engine.objects().get(*crd);
+pub fn unlabelled(engine: &Engine, findings: &mut Findings) {
+    for crd in engine.kinds().unlabelled() {
+        let crd = engine.objects().get(*crd);
         let kind = crd.spec().at(&["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
         let message = format!("`{kind}` looks like a policy kind, but its CRD has no policy label");
         findings.push(rule::UNLABELLED_CRD.at(crd, Path::parse("metadata.labels"), message));
@@ -57,8 +57,8 @@ pub fn unlabelled(facts: &Facts<'_>, findings: &mut Findings) {
 }
 
 /// What was wrong with documents that describe kinds, and with the versions of policies.
-pub fn problems(facts: &Facts<'_>, findings: &mut Findings) {
-    for problem in facts.engine.problems() {
+pub fn problems(engine: &Engine, findings: &mut Findings) {
+    for problem in engine.problems() {
         let rule = match &problem.object {
             Some(object) if (&*object.group, &*object.kind) == (CRD_GROUP, CRD_KIND) => continue,
             Some(object) if object.group == GROUP => &rule::INVALID_POLICY_KIND,

@@ -1,7 +1,8 @@
 //! What is wrong or pointless: all that the engine knows and nobody asked for. Nothing is analysed a second time.
 //!
 //! ```text
-//! engine ─→ facts (statuses, and what became of every block) ─→ one check per cause ─→ findings, less what is suppressed
+//! engine ─┬────────────────────────────────────────────────────→ one check per cause ─→ findings, less what is suppressed
+//!         └→ facts (statuses, and what became of every block) ─↗
 //! ```
 
 mod blocks;
@@ -41,9 +42,21 @@ pub struct Finding {
 
 type Findings = Vec<Finding>;
 
-const CHECKS: &[fn(&Facts<'_>, &mut Findings)] = &[
+/// What is wrong with how things refer to each other.
+const REFERENCES: &[fn(&Engine, &mut Findings)] = &[
     policies::refused,
     policies::conflicted,
+    topology::refused,
+    routes::unattached,
+    routes::unused_hostnames,
+    kinds::unknown,
+    kinds::unlabelled,
+    kinds::problems,
+    stale::routes,
+];
+
+/// What is wrong with what policies come to.
+const OUTCOMES: &[fn(&Facts<'_>, &mut Findings)] = &[
     policies::never_wins,
     policies::reaches_nothing,
     rivals::decided_by_age_or_name,
@@ -51,25 +64,35 @@ const CHECKS: &[fn(&Facts<'_>, &mut Findings)] = &[
     blocks::removes_nothing,
     blocks::condition_never_true,
     blocks::condition_error,
-    topology::refused,
-    routes::unattached,
-    routes::unused_hostnames,
-    kinds::unknown,
-    kinds::unlabelled,
-    kinds::problems,
     stale::policies,
-    stale::routes,
 ];
 
 /// Everything there is to find, in the order of files, places and objects. `reading` is what was wrong with the input
 /// before it came to the engine.
 pub fn lint(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
     let facts = Facts::of(engine);
-    let mut findings = Findings::new();
-    input::problems(reading, &mut findings);
-    for check in CHECKS {
+    let mut findings = unordered(engine, reading);
+    for check in OUTCOMES {
         check(&facts, &mut findings);
     }
+    settled(engine, findings)
+}
+
+/// The same without what is wrong with what policies come to: nothing is folded for it.
+pub fn lint_references(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
+    settled(engine, unordered(engine, reading))
+}
+
+fn unordered(engine: &Engine, reading: &[Problem]) -> Findings {
+    let mut findings = Findings::new();
+    input::problems(reading, &mut findings);
+    for check in REFERENCES {
+        check(engine, &mut findings);
+    }
+    findings
+}
+
+fn settled(engine: &Engine, mut findings: Findings) -> Findings {
     suppress::apply(engine.objects(), &mut findings);
     findings.sort_by(Finding::by_place);
     findings

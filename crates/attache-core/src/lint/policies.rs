@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::Facts;
 use super::{Findings, Rule, any_scope, rule};
 use crate::attachment::{Reason, Refusal};
+use crate::engine::Engine;
 use crate::fold::Loss;
 use crate::kinds::CrossNamespace;
 use crate::object::ObjectId;
@@ -14,15 +15,14 @@ use crate::status::Enforcement;
 use crate::value::Path;
 
 /// Targets that were refused, each with its own reason.
-pub fn refused(facts: &Facts<'_>, findings: &mut Findings) {
-    let engine = facts.engine;
+pub fn refused(engine: &Engine, findings: &mut Findings) {
     for refusal in engine.attachments().refused() {
         let (policy, object) = (engine.policy(refusal.policy), engine.policy_object(refusal.policy));
         let (path, message) = match &policy.invalid {
             Some(invalid) => (invalid.path.clone(), invalid.message.as_str()),
             None => (path_of(policy, refusal), refusal.message.as_str()),
         };
-        let finding = broken_by(facts, refusal, policy, object).at(object, path, message);
+        let finding = broken_by(engine, refusal, policy, object).at(object, path, message);
         findings.push(match wanted(policy, refusal) {
             Some(Wanted::Object { group, kind, namespace: Some(namespace), .. })
                 if std::ptr::eq(finding.rule, &rule::MISSING_GRANT) =>
@@ -34,8 +34,7 @@ pub fn refused(facts: &Facts<'_>, findings: &mut Findings) {
     }
 }
 
-fn broken_by(facts: &Facts<'_>, refusal: &Refusal, policy: &Policy, object: &Object) -> &'static Rule {
-    let engine = facts.engine;
+fn broken_by(engine: &Engine, refusal: &Refusal, policy: &Policy, object: &Object) -> &'static Rule {
     let exists = |namespace: &str, group: &str, kind: &str, name: &str| {
         engine.topology().find(engine.objects(), &ObjectRef::new(group, kind, namespace, name)).is_some()
     };
@@ -76,8 +75,7 @@ pub fn grant(from: &ObjectRef, group: &str, kind: &str, namespace: &str) -> Stri
 }
 
 /// Policies that another has kept out, once for each of those.
-pub fn conflicted(facts: &Facts<'_>, findings: &mut Findings) {
-    let engine = facts.engine;
+pub fn conflicted(engine: &Engine, findings: &mut Findings) {
     let mut rivals: BTreeMap<(PolicyId, PolicyId), BTreeSet<String>> = BTreeMap::new();
     for stack in engine.models().iter().flat_map(|model| model.stacks().values()) {
         for (loser, winner) in &stack.rejected {

@@ -4,6 +4,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::facts::Facts;
 use super::{Findings, rule};
+use crate::engine::Engine;
 use crate::object::{Object, ObjectId};
 use crate::status::{Enforcement, PolicyStatus};
 use crate::topology::Level;
@@ -47,8 +48,8 @@ fn computed(status: &PolicyStatus) -> Vec<(&'static str, bool, &'static str)> {
 }
 
 /// Routes whose `Accepted` is another, parent by parent.
-pub fn routes(facts: &Facts<'_>, findings: &mut Findings) {
-    let (topology, objects) = (facts.engine.topology(), facts.engine.objects());
+pub fn routes(engine: &Engine, findings: &mut Findings) {
+    let (topology, objects) = (engine.topology(), engine.objects());
     let refused = topology.refused().iter().filter(|refused| topology.node(node(refused.by)).level == Level::Route);
     let refused: HashMap<(ObjectId, &Path), (&str, &str)> =
         refused.map(|it| ((it.by, &it.path), (it.reason, it.message.as_str()))).collect();

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::Facts;
 use super::policies::grant;
 use super::{Findings, Rule, rule};
+use crate::engine::Engine;
 use crate::topology::reference::Reference;
 use crate::topology::{NodeId, Refused};
 use crate::value::{Path, Segment};
 
-pub fn refused(facts: &Facts<'_>, findings: &mut Findings) {
-    let engine = facts.engine;
+pub fn refused(engine: &Engine, findings: &mut Findings) {
     // Listeners that conflict with each other are one cause.
     let mut causes: BTreeMap<(&str, &str), Vec<&Refused>> = BTreeMap::new();
     let mut order = Vec::new();

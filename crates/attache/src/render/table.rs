@@ -1,4 +1,5 @@
-//! Tables as kubectl prints them, except that the last column is folded to fit the terminal.
+//! Tables as kubectl prints them, except that they fit the terminal: the last column is folded, and columns for which
+//! there is no room stand below the others.
 
 use std::io::{self, Write};
 
@@ -10,6 +11,8 @@ use super::style::{HEAD, PLAIN, Painted, paint};
 const GAP: usize = 3;
 /// Narrower than this, a folded column is harder to read than lines that the terminal breaks.
 const NARROWEST: usize = 24;
+/// How far cells that stand below the others of a list are indented.
+const BELOW: usize = 4;
 
 #[derive(Debug)]
 pub struct Table {
@@ -54,7 +57,9 @@ impl Table {
         let room = screen.width().filter(|room| self.below && columns > 1 && !fits(*room));
         let most = room.map_or(usize::MAX, |room| room * 2 / 5);
         let widths = widths(most);
+        let beside = self.beside(&widths, screen.width());
         for row in &self.rows {
+            let (row, rest) = row.split_at(beside.min(row.len()));
             let filled = row.iter().rposition(|cell| cell.width() > 0).map_or(0, |last| last + 1);
             let Some((last, others)) = row[..filled].split_last() else { continue };
             let (mut before, mut at, mut gap) = (self.indent, self.indent, self.indent);
@@ -70,9 +75,46 @@ impl Table {
                 (before, at) = (at, at + cell.width() + gap);
             }
             last.write_folded(if self.below { before } else { at }, at, gap, screen)?;
+            write_below(rest, screen)?;
         }
         Ok(())
     }
+
+    /// How many columns of a list there is room for beside each other.
+    fn beside(&self, widths: &[usize], room: Option<usize>) -> usize {
+        let Some(room) = room.filter(|_| !self.below) else { return widths.len() };
+        let mut start = 0;
+        let fits = |(column, width): (usize, &usize)| {
+            let is_last = column + 1 == widths.len();
+            let needed = if is_last { NARROWEST.min(*width) } else { *width };
+            let fits = column == 0 || start + needed <= room;
+            start += width + GAP;
+            fits
+        };
+        widths.iter().enumerate().map(fits).take_while(|fits| *fits).count()
+    }
+}
+
+/// The cells of a list that had no room, as many in a line as there is room for.
+fn write_below(cells: &[Cell], screen: &mut Screen) -> io::Result<()> {
+    let room = screen.width().unwrap_or(usize::MAX);
+    let mut at = 0;
+    for cell in cells.iter().filter(|cell| cell.width() > 0) {
+        if at > 0 && at + GAP + cell.width() > room {
+            writeln!(screen)?;
+            at = 0;
+        }
+        for (i, line) in cell.folded(Some(room.saturating_sub(BELOW).max(NARROWEST))).iter().enumerate() {
+            if i > 0 {
+                writeln!(screen)?;
+                at = 0;
+            }
+            let gap = if at == 0 { BELOW } else { GAP };
+            write!(screen, "{:gap$}{line}", "")?;
+            at += gap + line.width();
+        }
+    }
+    if at > 0 { writeln!(screen) } else { Ok(()) }
 }
 
 impl Cell {

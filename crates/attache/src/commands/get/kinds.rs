@@ -37,7 +37,9 @@ pub fn get(input: &Input, name: Option<&str>, format: Option<Format>, screen: &m
         let documents: Vec<String> = wanted().map(|(_, kind)| kind.document(input.engine.objects())).collect();
         return write!(screen, "{}", documents.join("---\n"));
     }
-    let kinds: Vec<Kind> = wanted().map(|(id, kind)| describe(input, id, kind)).collect();
+    let mut kinds: Vec<Kind> = wanted().map(|(id, kind)| describe(input, id, kind)).collect();
+    // Those that matter here first.
+    kinds.sort_by_key(|kind| kind.policies == 0);
     match format {
         Some(Format::Json) => screen.json(&List::new("PolicyKindList", kinds)),
         Some(Format::Name) => kinds.iter().try_for_each(|kind| writeln!(screen, "PolicyKind/{}", kind.name)),
