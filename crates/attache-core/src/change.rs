@@ -106,6 +106,12 @@ pub struct TargetChange {
     pub after: Vec<String>,
 }
 
+impl TargetChange {
+    pub(crate) fn new(target: String, before: BTreeSet<String>, after: BTreeSet<String>) -> TargetChange {
+        TargetChange { target, before: before.into_iter().collect(), after: after.into_iter().collect() }
+    }
+}
+
 pub(crate) fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> {
     let mut kinds: BTreeMap<String, [Option<&Model>; 2]> = BTreeMap::new();
     for (side, engine) in [before, after].into_iter().enumerate() {
@@ -114,16 +120,31 @@ pub(crate) fn effective_changes(before: &Engine, after: &Engine) -> Vec<Change> 
         }
     }
     let twins = Twins::new(before.world(), after.world());
-    kinds.into_iter().flat_map(|(kind, models)| changes_of_kind(&kind, [before, after], models, &twins)).collect()
+    let of_kind = |(kind, models): (String, [Option<&Model>; 2])| {
+        let engines = [before, after];
+        let untouched = untouched(engines, models, &twins);
+        let targets = [0, 1].map(|side| {
+            let all = models[side].into_iter().flat_map(|model| model.effective_targets(engines[side].world()));
+            all.filter(|target| !untouched[side].contains(target)).collect()
+        });
+        changes_at(&kind, engines, models, targets)
+    };
+    kinds.into_iter().flat_map(of_kind).collect()
 }
 
-fn changes_of_kind(kind: &str, engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) -> Vec<Change> {
+/// What is different at some effective targets of one kind, on each side.
+pub(crate) fn changes_at(
+    kind: &str,
+    engines: [&Engine; 2],
+    models: [Option<&Model>; 2],
+    targets: [Vec<NodeId>; 2],
+) -> Vec<Change> {
     let mut scopes: BTreeMap<ScopeName, [Option<ChainId>; 2]> = BTreeMap::new();
-    let untouched = untouched(engines, models, twins);
     for side in 0..2 {
-        if let Some(model) = models[side] {
+        let Some(model) = models[side] else { continue };
+        for target in &targets[side] {
             let mut found = |name, chain| scopes.entry(name).or_default()[side] = Some(chain);
-            each_scope(engines[side], model, &untouched[side], &mut found);
+            each_scope(engines[side], model, *target, &mut found);
         }
     }
     let mut groups: Vec<Change> = Vec::new();
@@ -164,18 +185,15 @@ fn untouched(engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) 
     [HashSet::new(), HashSet::new()]
 }
 
-fn each_scope(engine: &Engine, model: &Model, unwanted: &HashSet<NodeId>, found: &mut impl FnMut(ScopeName, ChainId)) {
-    let world = engine.world();
+fn each_scope(engine: &Engine, model: &Model, target: NodeId, found: &mut impl FnMut(ScopeName, ChainId)) {
     let name = |node| engine.topology().name(engine.objects(), node);
-    for target in model.effective_targets(world).filter(|target| !unwanted.contains(target)) {
-        model.scopes(world, target, &mut |scope| {
-            let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
-            found(ScopeName { nodes, from: scope.from.map(name) }, scope.chain);
-        });
-    }
+    model.scopes(engine.world(), target, &mut |scope| {
+        let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
+        found(ScopeName { nodes, from: scope.from.map(name) }, scope.chain);
+    });
 }
 
-fn change(
+pub(crate) fn change(
     kind: &str,
     engines: [&Engine; 2],
     before: Option<Arc<Effective>>,
@@ -263,7 +281,7 @@ pub(crate) fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChang
     changed.map(|(policy, [before, after])| StatusChange { policy, before, after }).collect()
 }
 
-fn same_status(before: &Engine, was: &PolicyStatus, after: &Engine, is: &PolicyStatus) -> bool {
+pub(crate) fn same_status(before: &Engine, was: &PolicyStatus, after: &Engine, is: &PolicyStatus) -> bool {
     let names = |engine: &Engine, status: &PolicyStatus| {
         status.by.iter().map(|policy| engine.policy_id(*policy).clone()).collect::<Vec<_>>()
     };
@@ -282,13 +300,7 @@ pub(crate) fn target_changes(before: &Engine, after: &Engine) -> Vec<TargetChang
         }
     }
     let changed = targets.into_iter().filter(|(_, [before, after])| before != after);
-    changed
-        .map(|(target, [before, after])| TargetChange {
-            target,
-            before: before.into_iter().collect(),
-            after: after.into_iter().collect(),
-        })
-        .collect()
+    changed.map(|(target, [before, after])| TargetChange::new(target, before, after)).collect()
 }
 
 fn open_findings(engine: &Engine) -> Vec<Finding> {

@@ -305,10 +305,16 @@ impl Objects {
         self.order.get(self)
     }
 
-    /// Puts an object in the place of the one with its name, or else at a new one.
-    pub(crate) fn put(&mut self, object: Arc<Object>) -> ObjectId {
+    /// Whether most ids are those of nobody.
+    pub(crate) fn is_sparse(&self) -> bool {
+        const FEW: usize = 4096;
+        self.slots.len() > FEW && self.count < self.slots.len() / 4
+    }
+
+    /// Puts an object in the place of the one with its name, or else at one that is free, or new.
+    pub(crate) fn put(&mut self, object: Arc<Object>, free: impl FnOnce() -> Option<ObjectId>) -> ObjectId {
         let known = self.find(&object.id);
-        let id = known.unwrap_or(self.next());
+        let id = known.or_else(free).unwrap_or(self.next());
         let hash = hash(&object.id);
         *self.slots.entry(id.0 as usize) = Some(object);
         if known.is_none() {

@@ -248,6 +248,20 @@ impl Tally {
         }
     }
 
+    /// Whether nothing is left to tell.
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// Whether another tally comes to the same status.
+    pub fn tells_the_same(&self, other: &Tally) -> bool {
+        let by = |tally: &Tally| tally.by.iter().map(|(policy, _)| *policy).collect::<Vec<_>>();
+        self.scopes() == other.scopes()
+            && self.enforcement() == other.enforcement()
+            && (self.lost > 0) == (other.lost > 0)
+            && by(self) == by(other)
+    }
+
     fn scopes(&self) -> ScopeCounts {
         let count = |count: i128| u64::try_from(count).unwrap_or(u64::MAX);
         ScopeCounts {

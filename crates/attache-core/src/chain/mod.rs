@@ -98,6 +98,10 @@ impl Chains {
         self.by_link.find(hash(&Some((chain, link))), is_it).map(ChainId)
     }
 
+    pub fn knows(&self, chain: ChainId) -> bool {
+        self.links.get(chain.0 as usize).is_some_and(Option::is_some)
+    }
+
     /// The chain above.
     pub fn above(&self, chain: ChainId) -> ChainId {
         self.links[chain.0 as usize].map_or(ChainId::EMPTY, |(above, _)| above)

@@ -4,11 +4,11 @@ mod annotation;
 mod binding;
 mod built_in;
 mod document;
-mod infer;
+pub(crate) mod infer;
 mod level;
 mod pattern;
 mod registry;
-mod schema;
+pub(crate) mod schema;
 mod selection;
 mod words;
 

@@ -1,5 +1,6 @@
 //! One kind of policy over the whole topology: which chains reach each node, and what each chain comes to.
 
+mod follow;
 mod layers;
 mod scopes;
 mod spread;
@@ -19,6 +20,7 @@ use crate::table::Table;
 use crate::topology::{NodeId, NodeMap, Topology};
 use crate::value::Value;
 
+pub(crate) use follow::{Ledger, Moved};
 pub(crate) use scopes::Free;
 pub use scopes::Scope;
 pub(crate) use spread::stack_node;

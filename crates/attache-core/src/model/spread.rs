@@ -46,36 +46,50 @@ impl Model {
             if !hierarchy.has(node) {
                 continue;
             }
-            let arrivals = hierarchy.arrivals(node);
-            let adds = self.adds(world, arrivals, node);
-            let passes_on = |arrival| self.passes_on(world, arrival, node);
-            let set = match arrivals {
-                &[arrival] if !adds && passes_on(arrival) => self.set_before(arrival),
-                arrivals => {
-                    arriving.clear();
-                    // Those that arrive with the same go on with the same.
-                    let alike = |a: &Arrival, b: &Arrival| {
-                        a.from == b.from && self.set_before(*a) == self.set_before(*b) && passes_on(*a) == passes_on(*b)
-                    };
-                    for alike in arrivals.chunk_by(alike) {
-                        let arrival = alike[0];
-                        let times = |scopes: u64| scopes.saturating_mul(alike.len() as u64);
-                        for &(chain, scopes) in self.sets.get(self.set_before(arrival)) {
-                            if !adds && passes_on(arrival) {
-                                arriving.push((chain, times(scopes)));
-                                continue;
-                            }
-                            next.clear();
-                            self.step(world, &mut chains, arrival, node, chain, &mut next);
-                            arriving.extend(next.iter().map(|chain| (*chain, times(scopes))));
-                        }
-                    }
-                    self.sets.intern(&mut arriving, ChainSets::next)
-                }
-            };
+            let known = self.reaching(world, &mut chains, node, &mut arriving, &mut next);
+            let set = known.unwrap_or_else(|| self.sets.intern(&mut arriving, ChainSets::next));
             *self.at.entry(node) = Some(set);
         }
         self.chains = chains;
+    }
+
+    /// The set of the chains that reach a node, if it is one that is known; else its chains are `arriving`.
+    pub(super) fn reaching(
+        &self,
+        world: World<'_>,
+        chains: &mut impl Linking,
+        node: NodeId,
+        arriving: &mut Vec<(ChainId, u64)>,
+        next: &mut Vec<ChainId>,
+    ) -> Option<SetId> {
+        let arrivals = self.hierarchy.arrivals(node);
+        let adds = self.adds(world, arrivals, node);
+        let passes_on = |arrival| self.passes_on(world, arrival, node);
+        if let &[arrival] = arrivals
+            && !adds
+            && passes_on(arrival)
+        {
+            return Some(self.set_before(arrival));
+        }
+        arriving.clear();
+        // Those that arrive with the same go on with the same.
+        let alike = |a: &Arrival, b: &Arrival| {
+            a.from == b.from && self.set_before(*a) == self.set_before(*b) && passes_on(*a) == passes_on(*b)
+        };
+        for alike in arrivals.chunk_by(alike) {
+            let arrival = alike[0];
+            let times = |scopes: u64| scopes.saturating_mul(alike.len() as u64);
+            for &(chain, scopes) in self.sets.get(self.set_before(arrival)) {
+                if !adds && passes_on(arrival) {
+                    arriving.push((chain, times(scopes)));
+                    continue;
+                }
+                next.clear();
+                self.step(world, chains, arrival, node, chain, next);
+                arriving.extend(next.iter().map(|chain| (*chain, times(scopes))));
+            }
+        }
+        None
     }
 
     fn set_before(&self, arrival: Arrival) -> SetId {

@@ -127,13 +127,15 @@ impl Topology {
             || Links::new(count, &found.links, place, |&link| link),
         );
         let first_rule = first_rule as u32;
-        let rules = Links::new(count, &found.ports, place, |&(port, rule)| (port, NodeId::part(first_rule + rule)));
+        let named = |&(port, rule): &(NodeId, u32)| (port, NodeId::part(first_rule + rule));
+        let rules = Links::new(count, &found.ports, place, named);
+        let ports = Links::new(count, &found.ports, place, |pair| (named(pair).1, named(pair).0));
         let ids: Vec<NodeId> = self.nodes().map(|(id, _)| id).collect();
         for (at, id) in ids.into_iter().enumerate() {
             self.edit(id, |node| {
                 node.parents = parents.of(at);
                 node.children = children.of(at);
-                node.rules = rules.of(at);
+                node.across = if node.level == Level::RouteRule { ports.of(at) } else { rules.of(at) };
             });
         }
         for listener in found.unserved {

@@ -38,6 +38,11 @@ pub fn is_meant(backend: &Reference) -> bool {
     (backend.group, backend.kind) == (GATEWAY_API, "HTTPRoute") || label(backend).is_some()
 }
 
+/// Whether it delegates to whatever is there, or has a label.
+pub fn is_open(backend: &Reference) -> bool {
+    is_meant(backend) && (label(backend).is_some() || matches!(backend.name, "" | "*"))
+}
+
 fn label(backend: &Reference) -> Option<&'static str> {
     let (_, label) = BY_LABEL.iter().find(|(group, _)| backend.kind == "label" && backend.group == *group)?;
     Some(label)

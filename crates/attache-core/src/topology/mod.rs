@@ -11,6 +11,7 @@ mod certificates;
 mod claims;
 mod contest;
 pub(crate) mod delegation;
+mod edit;
 mod gateways;
 mod grants;
 pub(crate) mod hostname;
@@ -40,6 +41,7 @@ use crate::value::{Path, Value};
 use listeners::Listener;
 use reference::Reference;
 
+pub(crate) use edit::{Edited, Unfollowable};
 pub use grants::Grants;
 pub use index::Refusal;
 pub use labels::label;
@@ -89,6 +91,10 @@ impl Topology {
         self.nodes.get(id).and_then(Option::as_ref).unwrap_or(&NOWHERE)
     }
 
+    pub(crate) fn has(&self, id: NodeId) -> bool {
+        self.nodes.get(id).is_some_and(Option::is_some)
+    }
+
     /// Every node, in the order of ids.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> + Clone {
         self.nodes.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)))
@@ -121,6 +127,11 @@ impl Topology {
             });
             refused.into()
         })
+    }
+
+    /// Whether something was refused to an object.
+    pub(crate) fn is_refused(&self, by: ObjectId) -> bool {
+        self.refusals.get(by.0 as usize).is_some_and(|refused| !refused.is_empty())
     }
 
     /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.
@@ -194,7 +205,7 @@ impl Topology {
 
     /// The rules that name the port of a backend. They are not its parents: its Service stands between.
     pub fn rules_naming(&self, port: NodeId) -> &[NodeId] {
-        self.node(port).rules.as_slice()
+        self.node(port).across.as_slice()
     }
 
     /// The node that stands for a Service as the parent of mesh routes, if it has any.

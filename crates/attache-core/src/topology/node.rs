@@ -181,8 +181,8 @@ pub struct Node {
     pub(super) frontend: Option<NodeId>,
     pub(super) parents: Ids,
     pub(super) children: Ids,
-    /// Of a port, the rules that name it.
-    pub(super) rules: Ids,
+    /// Of a port, the rules that name it; of a rule, the ports that it names.
+    pub(super) across: Ids,
 }
 
 impl Node {
@@ -199,7 +199,7 @@ impl Node {
             frontend: None,
             parents: Ids::default(),
             children: Ids::default(),
-            rules: Ids::default(),
+            across: Ids::default(),
         }
     }
 
@@ -237,6 +237,33 @@ impl Ids {
         match self {
             Ids::Few(len, ids) => ids.get(..usize::from(*len)).unwrap_or_default(),
             Ids::Many(ids) => ids,
+        }
+    }
+
+    pub fn push(&mut self, id: NodeId) {
+        match self {
+            Ids::Many(ids) => std::sync::Arc::make_mut(ids).push(id),
+            Ids::Few(len, ids) if usize::from(*len) < ids.len() => {
+                ids[usize::from(*len)] = id;
+                *len += 1;
+            }
+            Ids::Few(..) => {
+                let mut ids = self.as_slice().to_vec();
+                ids.push(id);
+                *self = Ids::Many(std::sync::Arc::new(ids));
+            }
+        }
+    }
+
+    pub fn remove(&mut self, id: NodeId) {
+        let Some(at) = self.as_slice().iter().position(|it| *it == id) else { return };
+        match self {
+            Ids::Many(ids) if ids.len() > 8 => drop(std::sync::Arc::make_mut(ids).swap_remove(at)),
+            _ => {
+                let mut ids = self.as_slice().to_vec();
+                ids.remove(at);
+                *self = Ids::of(&ids);
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ proptest! {
             Arc::new(World(documents).engine())
         };
         let (before, after) = (without(one), without(other));
-        let changes = Report { before: Arc::clone(&before), after: Arc::clone(&after) }.effective();
+        let changes = Report::between(Arc::clone(&before), Arc::clone(&after)).effective();
         let reported: BTreeSet<_> = changes
             .iter()
             .flat_map(|change| {

@@ -1,0 +1,316 @@
+//! What follows from chains that reach other nodes: statuses, and where something else is in force.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use super::step::Followed;
+use crate::chain::{ChainId, SetId};
+use crate::change::{change, changes_at};
+use crate::engine::Engine;
+use crate::fold::Effective;
+use crate::model::{Model, Moved, stack_node};
+use crate::policy::PolicyId;
+use crate::status::Tallies;
+use crate::topology::NodeId;
+
+/// For each node the policies that contribute to scopes through it, as far as they stand at it or above, and to how many.
+#[derive(Debug, Default)]
+pub struct Supports(HashMap<NodeId, Vec<(PolicyId, i64)>>);
+
+/// Who affects a node, before and after.
+#[derive(Clone, Debug)]
+pub struct Affected {
+    pub node: NodeId,
+    pub before: Vec<PolicyId>,
+    pub after: Vec<PolicyId>,
+}
+
+type Shift = HashMap<(NodeId, PolicyId), i64>;
+
+impl Supports {
+    pub fn of(engine: &Engine) -> Supports {
+        let mut shift = Shift::new();
+        for model in engine.models() {
+            let mut supporting = Supporting::new(engine, model);
+            for target in model.effective_targets(engine.world()) {
+                supporting.count(target, 1, &mut shift);
+            }
+        }
+        let mut supports = Supports::default();
+        supports.apply(shift);
+        supports
+    }
+
+    /// Those that have one name with others, and are affected as before.
+    fn twins(&self, engine: &Engine, affected: &[Affected]) -> Vec<Affected> {
+        let known: HashSet<NodeId> = affected.iter().map(|it| it.node).collect();
+        let topology = engine.topology();
+        let twin = |node: NodeId| match topology.whole(node) {
+            whole if whole == node => topology.frontend(node),
+            whole => (topology.frontend(whole) == Some(node)).then_some(whole),
+        };
+        let twins = affected.iter().filter_map(|it| twin(it.node)).filter(|it| !known.contains(it));
+        let same = |node: NodeId| {
+            let policies: Vec<PolicyId> = self.0.get(&node)?.iter().map(|(policy, _)| *policy).collect();
+            Some(Affected { node, before: policies.clone(), after: policies })
+        };
+        twins.filter_map(same).collect()
+    }
+
+    /// Makes the changes, and tells the nodes that others affect now.
+    fn apply(&mut self, shift: Shift) -> Vec<Affected> {
+        let mut by_node: HashMap<NodeId, Vec<(PolicyId, i64)>> = HashMap::new();
+        for ((node, policy), count) in shift.into_iter().filter(|(_, count)| *count != 0) {
+            by_node.entry(node).or_default().push((policy, count));
+        }
+        let names = |supports: &[(PolicyId, i64)]| supports.iter().map(|(policy, _)| *policy).collect::<Vec<_>>();
+        let mut changed = Vec::new();
+        for (node, shifts) in by_node {
+            let supports = self.0.entry(node).or_default();
+            let before = names(supports);
+            for (policy, count) in shifts {
+                match supports.binary_search_by_key(&policy, |(policy, _)| *policy) {
+                    Err(at) => supports.insert(at, (policy, count)),
+                    Ok(at) => supports[at].1 += count,
+                }
+            }
+            supports.retain(|(_, count)| *count != 0);
+            let after = names(supports);
+            if supports.is_empty() {
+                self.0.remove(&node);
+            }
+            if before != after {
+                changed.push(Affected { node, before, after });
+            }
+        }
+        changed.sort_by_key(|it| it.node);
+        changed
+    }
+}
+
+/// Finds out who contributes where, remembering what chains have in common.
+struct Supporting<'e> {
+    engine: &'e Engine,
+    model: &'e Model,
+    contributors: HashMap<ChainId, Arc<[PolicyId]>>,
+    way: Vec<NodeId>,
+}
+
+impl<'e> Supporting<'e> {
+    fn new(engine: &'e Engine, model: &'e Model) -> Self {
+        Supporting { engine, model, contributors: HashMap::new(), way: Vec::new() }
+    }
+
+    fn contributors(&mut self, chain: ChainId) -> Arc<[PolicyId]> {
+        let Supporting { engine, model, contributors, .. } = self;
+        let found = contributors.entry(chain).or_insert_with(|| {
+            let outcomes = &model.effective(engine.world(), chain).outcomes;
+            outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect()
+        });
+        Arc::clone(found)
+    }
+
+    fn count(&mut self, target: NodeId, count: i64, shift: &mut Shift) {
+        let (model, world) = (self.model, self.engine.world());
+        let mut way = std::mem::take(&mut self.way);
+        match model.chains_at(target) {
+            [(ChainId::EMPTY, _)] => {}
+            [(chain, 1)] if model.only_way(world, target, &mut way) => {
+                self.along(&way, *chain, count, shift);
+            }
+            _ => model.scopes(world, target, &mut |scope| self.along(&scope.nodes, scope.chain, count, shift)),
+        }
+        self.way = way;
+    }
+
+    fn along(&mut self, nodes: &[NodeId], chain: ChainId, count: i64, shift: &mut Shift) {
+        if chain == ChainId::EMPTY {
+            return;
+        }
+        let (model, world) = (self.model, self.engine.world());
+        for &policy in self.contributors(chain).iter() {
+            let is_on = |node: &NodeId| {
+                let stack = model.stack(stack_node(world, *node));
+                stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))
+            };
+            let first = nodes.iter().position(is_on).unwrap_or(nodes.len());
+            for node in &nodes[first..] {
+                *shift.entry((*node, policy)).or_default() += count;
+            }
+        }
+    }
+}
+
+/// What a step made different.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// For each model, by where it is among them, the effective targets at which something else may be in force, before
+    /// and after.
+    pub targets: Vec<(usize, [Vec<NodeId>; 2])>,
+    /// Whether something else is in force anywhere.
+    pub any: bool,
+    /// The policies of which other things became in their scopes.
+    pub policies: BTreeSet<PolicyId>,
+    pub affected: Vec<Affected>,
+}
+
+/// Works out the effects, and brings tallies and supports up to date.
+pub fn effects(before: &Engine, after: &mut Engine, followed: &[Followed], supports: &mut Supports) -> Effects {
+    let mut effects = Effects::default();
+    let mut tallies = before.tallies().clone();
+    let mut shift = Shift::new();
+    for Followed { at, moved } in followed {
+        let Some(was) = before.model(after.models[*at].id) else { continue };
+        let sides = Sides { before, after, was, is: &after.models[*at] };
+        sides.tally(moved, &mut tallies, &mut effects.policies);
+        let targets = sides.targets(moved, &mut shift, &mut effects.any);
+        if targets.iter().any(|targets| !targets.is_empty()) {
+            effects.targets.push((*at, targets));
+        }
+    }
+    effects.policies.retain(|policy| {
+        let tally = |tallies: &Tallies| tallies.get(policy.0.0 as usize).cloned().flatten().unwrap_or_default();
+        !tally(&tallies).tells_the_same(&tally(before.tallies()))
+    });
+    after.tallies = tallies.into();
+    effects.affected = supports.apply(shift);
+    effects.affected.extend(supports.twins(after, &effects.affected));
+    effects
+}
+
+/// One kind before and after.
+#[derive(Clone, Copy)]
+struct Sides<'e> {
+    before: &'e Engine,
+    after: &'e Engine,
+    was: &'e Model,
+    is: &'e Model,
+}
+
+impl Sides<'_> {
+    fn was_target(&self, moved: &Moved) -> bool {
+        moved.before.is_some() && self.was.is_effective_target(self.before.world(), moved.node)
+    }
+
+    fn is_target(&self, moved: &Moved) -> bool {
+        moved.after.is_some() && self.is.is_effective_target(self.after.world(), moved.node)
+    }
+
+    fn tally(&self, moved: &[Moved], tallies: &mut Tallies, policies: &mut BTreeSet<PolicyId>) {
+        let mut sets: HashMap<SetId, i128> = HashMap::new();
+        for it in moved {
+            if let Some(set) = it.before.filter(|_| self.was_target(it)) {
+                *sets.entry(set).or_default() -= 1;
+            }
+            if let Some(set) = it.after.filter(|_| self.is_target(it)) {
+                *sets.entry(set).or_default() += 1;
+            }
+        }
+        let mut chains: HashMap<ChainId, i128> = HashMap::new();
+        for (set, count) in sets.into_iter().filter(|(_, count)| *count != 0) {
+            for (chain, scopes) in self.is.chains_of(set) {
+                *chains.entry(*chain).or_default() += count * i128::from(*scopes);
+            }
+        }
+        for (chain, count) in chains.into_iter().filter(|(chain, count)| *count != 0 && *chain != ChainId::EMPTY) {
+            for (policy, outcome) in &self.effective(chain).outcomes {
+                let slot = tallies.entry(policy.0.0 as usize);
+                Arc::make_mut(slot.get_or_insert_default()).count(count, outcome);
+                if slot.as_ref().is_some_and(|tally| tally.is_empty()) {
+                    *slot = None;
+                }
+                policies.insert(*policy);
+            }
+        }
+    }
+
+    /// What a chain of either side comes to. One that was there before has the same policies still.
+    fn effective(&self, chain: ChainId) -> &Arc<Effective> {
+        match self.was.knows(chain) {
+            true => self.was.effective(self.before.world(), chain),
+            false => self.is.effective(self.after.world(), chain),
+        }
+    }
+
+    /// The effective targets at which something else is in force, on each side.
+    fn targets(&self, moved: &[Moved], shift: &mut Shift, any: &mut bool) -> [Vec<NodeId>; 2] {
+        let mut pairs: HashMap<(ChainId, ChainId), [bool; 2]> = HashMap::new();
+        let mut targets = [Vec::new(), Vec::new()];
+        let mut unsure = [Vec::new(), Vec::new()];
+        let mut supporting = [Supporting::new(self.before, self.was), Supporting::new(self.after, self.is)];
+        for it in moved {
+            let (was, is) = (self.was_target(it), self.is_target(it));
+            let one = |model: &Model, set: Option<SetId>| match set.map(|set| model.chains_of(set)) {
+                Some([(chain, _)]) => Some(*chain),
+                _ => None,
+            };
+            let pair = one(self.was, it.before).zip(one(self.is, it.after));
+            if let Some(pair) = pair.filter(|_| was && is && !it.on_other_ways) {
+                let [other, others] = *pairs.entry(pair).or_insert_with(|| self.compare(pair));
+                if other {
+                    targets.iter_mut().for_each(|targets| targets.push(it.node));
+                    *any = true;
+                }
+                if !others {
+                    continue;
+                }
+            } else {
+                unsure[0].extend(was.then_some(it.node));
+                unsure[1].extend(is.then_some(it.node));
+            }
+            if was {
+                supporting[0].count(it.node, -1, shift);
+            }
+            if is {
+                supporting[1].count(it.node, 1, shift);
+            }
+        }
+        if unsure.iter().any(|nodes| !nodes.is_empty()) {
+            let kind = self.is.kind.full_name();
+            let models = [Some(self.was), Some(self.is)];
+            let says_nothing = |side: usize| {
+                unsure[side].iter().all(|node| {
+                    let chains = [self.was, self.is][side].chains_at(*node);
+                    chains.iter().all(|(chain, _)| *chain == ChainId::EMPTY)
+                })
+            };
+            if !(says_nothing(0) && says_nothing(1)) {
+                *any |= !changes_at(&kind, [self.before, self.after], models, unsure.clone()).is_empty();
+                targets.iter_mut().zip(unsure).for_each(|(targets, mut nodes)| targets.append(&mut nodes));
+            }
+        }
+        targets
+    }
+
+    /// Whether another chain means that something else is in force, and whether it means that others contribute, or from
+    /// elsewhere.
+    fn compare(&self, (before, after): (ChainId, ChainId)) -> [bool; 2] {
+        if before == after {
+            return [false, false];
+        }
+        let (was, is) = (self.effective(before), self.effective(after));
+        let effect = |chain: ChainId, it: &Arc<Effective>| (chain != ChainId::EMPTY).then(|| Arc::clone(it));
+        let is_other = was.spec != is.spec || {
+            let same = was
+                .origins
+                .iter()
+                .map(|it| (&it.path, it.policy))
+                .eq(is.origins.iter().map(|it| (&it.path, it.policy)))
+                && was
+                    .applied
+                    .iter()
+                    .map(|it| (it.policy, &it.spec))
+                    .eq(is.applied.iter().map(|it| (it.policy, &it.spec)))
+                && (before == ChainId::EMPTY) == (after == ChainId::EMPTY);
+            !same && change("", [self.before, self.after], effect(before, was), effect(after, is)).is_some()
+        };
+        let contributors = |it: &Effective| {
+            it.outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect::<Vec<_>>()
+        };
+        let standing = |model: &Model, chain| model.standing(chain);
+        let others = contributors(was) != contributors(is) || standing(self.was, before) != standing(self.is, after);
+        [is_other, others]
+    }
+}

@@ -1,0 +1,228 @@
+//! Who looks at what: whose links and attachments depend on which other objects.
+//!
+//! Keys are hashes. Should two be the same, somebody is looked at once too often, and that is all.
+
+use std::collections::BTreeSet;
+
+use hashbrown::{HashMap, HashSet};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use crate::engine::Engine;
+use crate::object::{Object, ObjectId, ObjectRef};
+use crate::policy::{From, PolicyId, Wanted};
+use crate::table::hash;
+use crate::topology::reference::Reference;
+use crate::topology::{Level, NodeId, api, delegation};
+
+/// Something that can be looked at.
+#[derive(Clone, Copy, Debug, Hash)]
+pub enum Key<'a> {
+    /// One object: whether it is there, and what it says.
+    Object(&'a str, &'a str, &'a str, &'a str),
+    /// Which objects of a kind there are in a namespace.
+    Among(&'a str, &'a str, &'a str),
+    /// Whether there are objects of a kind.
+    Kind(&'a str, &'a str),
+    /// Who may refer to what is in a namespace.
+    Grants(&'a str),
+    /// The labels of a namespace.
+    Namespace(&'a str),
+    /// The labels of all objects of a kind.
+    Labels(&'a str, &'a str),
+    /// The labels of all namespaces, and who may refer to what is in them.
+    Namespaces,
+}
+
+impl<'a> Key<'a> {
+    pub fn of(id: &'a ObjectRef) -> Key<'a> {
+        Key::Object(&id.group, &id.kind, &id.namespace, &id.name)
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Lookers {
+    by_key: HashMap<u64, Vec<ObjectId>>,
+    keys: HashMap<ObjectId, Box<[u64]>>,
+    /// Policies that choose their targets among all that there is.
+    choosers: BTreeSet<ObjectId>,
+    /// Routes that delegate to whatever is there, or has a label.
+    open_handed: HashSet<ObjectId>,
+}
+
+/// How an object looks at others.
+#[derive(Debug, Default)]
+struct Look {
+    keys: Vec<u64>,
+    chooses: bool,
+    is_open_handed: bool,
+}
+
+impl Lookers {
+    pub fn of(engine: &Engine) -> Lookers {
+        let ids: Vec<ObjectId> = engine.objects().iter().map(|(id, _)| id).collect();
+        let looks: Vec<(ObjectId, Look)> = ids
+            .into_par_iter()
+            .map(|id| (id, Look::of(engine, id)))
+            .filter(|(_, look)| !look.keys.is_empty() || look.chooses)
+            .collect();
+        let mut lookers = Lookers::default();
+        for (id, look) in looks {
+            lookers.add(id, look);
+        }
+        lookers
+    }
+
+    pub fn at(&self, key: Key<'_>) -> &[ObjectId] {
+        self.by_key.get(&hash(&key)).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn choosers(&self) -> impl Iterator<Item = ObjectId> {
+        self.choosers.iter().copied()
+    }
+
+    /// Whether some route delegates to whatever is there, or has a label.
+    pub fn are_open_handed(&self) -> bool {
+        !self.open_handed.is_empty()
+    }
+
+    /// Takes note of how an object looks at others now.
+    pub fn update(&mut self, engine: &Engine, id: ObjectId) {
+        self.remove(id);
+        if engine.objects().shared(id).is_some() {
+            self.add(id, Look::of(engine, id));
+        }
+    }
+
+    fn add(&mut self, id: ObjectId, mut look: Look) {
+        look.keys.sort_unstable();
+        look.keys.dedup();
+        for key in &look.keys {
+            self.by_key.entry(*key).or_default().push(id);
+        }
+        if !look.keys.is_empty() {
+            self.keys.insert(id, look.keys.into());
+        }
+        if look.chooses {
+            self.choosers.insert(id);
+        }
+        if look.is_open_handed {
+            self.open_handed.insert(id);
+        }
+    }
+
+    fn remove(&mut self, id: ObjectId) {
+        for key in self.keys.remove(&id).unwrap_or_default() {
+            if let Some(lookers) = self.by_key.get_mut(&key) {
+                if let Some(at) = lookers.iter().position(|it| *it == id) {
+                    lookers.swap_remove(at);
+                }
+                if lookers.is_empty() {
+                    self.by_key.remove(&key);
+                }
+            }
+        }
+        self.choosers.remove(&id);
+        self.open_handed.remove(&id);
+    }
+}
+
+impl Look {
+    fn of(engine: &Engine, id: ObjectId) -> Look {
+        let mut look = Look::default();
+        let object = engine.objects().get(id);
+        if engine.policies.get(PolicyId(id)).is_some() {
+            look.policy(engine, id, object);
+        } else {
+            match engine.topology().node(NodeId::whole(id)).level {
+                Level::Route => look.route(engine, id, object),
+                Level::Gateway | Level::ListenerSet => look.gateway(object),
+                _ => {}
+            }
+        }
+        look
+    }
+
+    fn at(&mut self, key: Key<'_>) {
+        self.keys.push(hash(&key));
+    }
+
+    /// At an object that is named, and at what decides whether it may be.
+    fn named(&mut self, home: &str, (group, kind, namespace, name): (&str, &str, &str, &str), in_vain: bool) {
+        self.at(Key::Object(group, kind, namespace, name));
+        if namespace != home {
+            self.at(Key::Grants(namespace));
+        }
+        if in_vain {
+            // Whoever asks in vain is told what there is instead.
+            self.at(Key::Among(group, kind, namespace));
+            self.at(Key::Kind(group, kind));
+        }
+    }
+
+    fn route(&mut self, engine: &Engine, id: ObjectId, route: &Object) {
+        let home = route.id.namespace.as_str();
+        let in_vain = engine.topology().is_refused(id);
+        self.at(Key::Namespace(home));
+        let parents = route.spec().list_at("parentRefs").iter().filter_map(|it| Reference::parent(it, home));
+        let rules = route.spec().list_at("rules");
+        let of_rules = rules.iter().flat_map(|rule| {
+            let mirrors = rule.list_at("filters").iter().filter_map(|it| it.at(&["requestMirror", "backendRef"]));
+            rule.list_at("backendRefs").iter().chain(mirrors).filter_map(|it| Reference::backend(it, home))
+        });
+        for it in parents.chain(of_rules) {
+            self.is_open_handed |= delegation::is_open(&it);
+            self.named(home, (it.group, it.kind, it.namespace, it.name), in_vain);
+        }
+        let filters = rules.iter().flat_map(|rule| rule.list_at("filters"));
+        for it in filters.filter_map(|filter| filter.get("extensionRef")) {
+            let text = |key| it.get_str(key).unwrap_or_default();
+            self.at(Key::Object(text("group"), text("kind"), home, text("name")));
+        }
+    }
+
+    /// At everything that its listeners may name.
+    fn gateway(&mut self, gateway: &Object) {
+        let home = gateway.id.namespace.as_str();
+        self.at(Key::Namespace(home));
+        let mut todo = vec![gateway.spec()];
+        while let Some(value) = todo.pop() {
+            todo.extend(value.items());
+            todo.extend(value.entries().iter().map(|(_, value)| value));
+            let Some(name) = value.get_str("name") else { continue };
+            let text = |key| value.get_str(key).filter(|text| !text.is_empty());
+            let namespace = text("namespace").unwrap_or(home);
+            let group = text("group").unwrap_or_default();
+            for kind in text("kind").map_or(vec!["Secret", "ConfigMap"], |kind| vec![kind]) {
+                self.named(home, (group, kind, namespace, name), true);
+            }
+        }
+    }
+
+    fn policy(&mut self, engine: &Engine, id: ObjectId, object: &Object) {
+        let policy = engine.policy(PolicyId(id));
+        let home = object.id.namespace.as_str();
+        let in_vain = !engine.attachments().of(PolicyId(id)).refused.is_empty();
+        for target in &policy.targets {
+            match &target.wanted {
+                Wanted::Object { group, kind, namespace, name, .. } => {
+                    // It may be cluster-scoped: that depends on what is there.
+                    for namespace in [namespace.as_deref().unwrap_or(home), ""] {
+                        self.named(home, (group, kind, namespace, name), in_vain);
+                    }
+                }
+                Wanted::Selected(selector) => {
+                    self.at(Key::Labels(&selector.group, &selector.kind));
+                    if !matches!(selector.namespaces, From::Same) {
+                        self.at(Key::Namespaces);
+                    }
+                }
+                Wanted::OwnNamespace | Wanted::Chosen(_) | Wanted::Host(_) => self.chooses = true,
+            }
+        }
+    }
+}
+
+/// Whether an object is one of what policies choose their targets among.
+pub fn is_choosable(id: &ObjectRef) -> bool {
+    matches!(api::level(&id.group, &id.kind), Level::Workload | Level::Gateway | Level::Backend | Level::Namespace)
+}

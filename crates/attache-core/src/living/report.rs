@@ -1,0 +1,116 @@
+//! What a batch made different.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::effects::Effects;
+use crate::change::{
+    Change, StatusChange, TargetChange, changes_at, effective_changes, same_status, status_changes, target_changes,
+};
+use crate::engine::Engine;
+use crate::policy::PolicyId;
+
+/// What a batch made different. It is put into words when somebody looks.
+#[derive(Debug)]
+pub struct Report {
+    pub before: Arc<Engine>,
+    pub after: Arc<Engine>,
+    /// What was followed step by step; without it the two are compared as a whole.
+    effects: Option<Effects>,
+}
+
+impl Report {
+    pub(super) fn nothing(engine: Arc<Engine>) -> Report {
+        Report { before: Arc::clone(&engine), after: engine, effects: Some(Effects::default()) }
+    }
+
+    pub(super) fn of(before: Arc<Engine>, after: Arc<Engine>, effects: Effects) -> Report {
+        Report { before, after, effects: Some(effects) }
+    }
+
+    /// Of two states that are built independently of one another.
+    pub fn between(before: Arc<Engine>, after: Arc<Engine>) -> Report {
+        Report { before, after, effects: None }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        match &self.effects {
+            Some(effects) => !effects.any && effects.policies.is_empty() && effects.affected.is_empty(),
+            None => self.effective().is_empty() && self.policies().is_empty() && self.targets().is_empty(),
+        }
+    }
+
+    /// Every scope that came, went, or has something else in force, grouped by what changes.
+    pub fn effective(&self) -> Vec<Change> {
+        let (before, after) = (&*self.before, &*self.after);
+        let Some(effects) = &self.effects else { return effective_changes(before, after) };
+        let of_kind = |(at, targets): &(usize, [Vec<_>; 2])| {
+            let model = &after.models()[*at];
+            changes_at(&model.kind.full_name(), [before, after], [before.model(model.id), Some(model)], targets.clone())
+        };
+        effects.targets.iter().flat_map(of_kind).collect()
+    }
+
+    /// Every policy that came, went, or has another status, in the order of names.
+    pub fn policies(&self) -> Vec<StatusChange> {
+        let Some(effects) = &self.effects else { return status_changes(&self.before, &self.after) };
+        let changed = effects.policies.iter().map(|policy| {
+            let status = |engine: &Engine| engine.policies.get(*policy).map(|_| engine.policy_status(*policy));
+            let (before, after) = (status(&self.before), status(&self.after));
+            let engine = if after.is_some() { &self.after } else { &self.before };
+            StatusChange { policy: engine.policy_id(*policy).to_string(), before, after }
+        });
+        let mut changed: Vec<StatusChange> = changed.collect();
+        changed.sort_by(|a, b| a.policy.cmp(&b.policy));
+        changed
+    }
+
+    /// Every target that other policies affect than before, in the order of names.
+    pub fn targets(&self) -> Vec<TargetChange> {
+        match &self.effects {
+            Some(effects) => effects.targets(&self.before, &self.after),
+            None => target_changes(&self.before, &self.after),
+        }
+    }
+}
+
+impl Effects {
+    /// Takes those of the policies whose attachments or conflicts may be others that have another status, and the
+    /// targets that are affected by others also by name.
+    pub(super) fn concern(&mut self, before: &Engine, after: &Engine, policies: BTreeSet<PolicyId>) {
+        for policy in policies {
+            let status = |engine: &Engine| engine.policies.get(policy).map(|_| engine.policy_status(policy));
+            let is_same = match (status(before), status(after)) {
+                (Some(was), Some(is)) => same_status(before, &was, after, &is),
+                (None, None) => true,
+                _ => false,
+            };
+            match is_same {
+                true => self.policies.remove(&policy),
+                false => self.policies.insert(policy),
+            };
+        }
+        // A node that was made anew may stand for the same as one that is gone.
+        let is_there = |engine: &Engine, it: &super::effects::Affected| engine.topology.has(it.node);
+        if self.affected.iter().any(|it| !(is_there(before, it) && is_there(after, it)))
+            && self.targets(before, after).is_empty()
+        {
+            self.affected.clear();
+        }
+    }
+
+    fn targets(&self, before: &Engine, after: &Engine) -> Vec<TargetChange> {
+        let mut targets: BTreeMap<String, [BTreeSet<String>; 2]> = BTreeMap::new();
+        for it in &self.affected {
+            for (side, (engine, policies)) in [(before, &it.before), (after, &it.after)].into_iter().enumerate() {
+                if !engine.topology.has(it.node) {
+                    continue;
+                }
+                let names = policies.iter().map(|policy| engine.policy_id(*policy).to_string());
+                targets.entry(engine.topology.name(&engine.objects, it.node)).or_default()[side].extend(names);
+            }
+        }
+        let changed = targets.into_iter().filter(|(_, [before, after])| before != after);
+        changed.map(|(target, [before, after])| TargetChange::new(target, before, after)).collect()
+    }
+}

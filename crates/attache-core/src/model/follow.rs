@@ -1,0 +1,313 @@
+//! How chains spread anew from where something changed, and no further than it makes a difference.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::spread::Linking;
+use super::{Folded, Model, World};
+use crate::chain::{ChainId, Chains, Hierarchy, Link, SetId};
+use crate::order::Stack;
+use crate::policy::PolicyId;
+use crate::topology::{Level, NodeId};
+
+/// How often chains and sets are used, so that those that nobody needs any more can be forgotten.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    chains: Vec<u32>,
+    sets: Vec<u32>,
+    free_chains: Vec<ChainId>,
+    free_sets: Vec<SetId>,
+    /// What may have come out of use.
+    idle_chains: Vec<ChainId>,
+    idle_sets: Vec<SetId>,
+}
+
+/// A node that other chains reach than before, or on other ways.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moved {
+    pub node: NodeId,
+    pub before: Option<SetId>,
+    pub after: Option<SetId>,
+    /// The ways to it may be others.
+    pub on_other_ways: bool,
+}
+
+impl Ledger {
+    pub fn of(model: &Model) -> Ledger {
+        let mut ledger =
+            Ledger { chains: vec![0; model.chains.bound()], sets: vec![0; model.sets.bound()], ..Ledger::default() };
+        for (_, set) in model.at.iter() {
+            if let Some(set) = set {
+                ledger.sets[set.0 as usize] += 1;
+            }
+        }
+        for at in 0..ledger.sets.len() {
+            for (chain, _) in model.sets.get(SetId(at as u32)) {
+                ledger.chains[chain.0 as usize] += 1;
+            }
+        }
+        for at in 1..ledger.chains.len() {
+            ledger.chains[model.chains.above(ChainId(at as u32)).0 as usize] += 1;
+        }
+        ledger
+    }
+
+    fn chain(&mut self, chain: ChainId) -> &mut u32 {
+        entry(&mut self.chains, chain.0)
+    }
+
+    fn set(&mut self, set: SetId) -> &mut u32 {
+        entry(&mut self.sets, set.0)
+    }
+
+    /// One more node has `new`, one less has `old`.
+    fn exchange(&mut self, old: Option<SetId>, new: Option<SetId>) {
+        if let Some(new) = new {
+            *self.set(new) += 1;
+        }
+        if let Some(old) = old {
+            let uses = self.set(old);
+            *uses = uses.saturating_sub(1);
+            if *uses == 0 && old != SetId::ROOT {
+                self.idle_sets.push(old);
+            }
+        }
+    }
+}
+
+fn entry(uses: &mut Vec<u32>, at: u32) -> &mut u32 {
+    if uses.len() <= at as usize {
+        uses.resize(at as usize + 1, 0);
+    }
+    &mut uses[at as usize]
+}
+
+/// Chains that grow, with the uses of them.
+struct Growing<'l> {
+    chains: Chains,
+    ledger: &'l mut Ledger,
+    new: Vec<ChainId>,
+}
+
+impl Linking for Growing<'_> {
+    fn chains(&self) -> &Chains {
+        &self.chains
+    }
+
+    fn link(&mut self, chain: ChainId, link: Link) -> ChainId {
+        let mut is_new = false;
+        let free = &mut self.ledger.free_chains;
+        let id = self.chains.push(chain, link, |chains| {
+            is_new = true;
+            free.pop().unwrap_or_else(|| chains.next())
+        });
+        if is_new {
+            *self.ledger.chain(id) = 0;
+            *self.ledger.chain(chain) += 1;
+            self.ledger.idle_chains.push(id);
+            self.new.push(id);
+        }
+        id
+    }
+}
+
+/// Nodes that have to be looked at, parents before children, each with whether the ways to it are others.
+#[derive(Debug, Default)]
+struct Queue {
+    by_rank: Vec<Vec<NodeId>>,
+    waiting: HashMap<NodeId, bool>,
+}
+
+impl Queue {
+    fn push(&mut self, rank: usize, node: NodeId, on_other_ways: bool) {
+        let mut is_new = false;
+        let ways = self.waiting.entry(node).or_insert_with(|| {
+            is_new = true;
+            false
+        });
+        *ways |= on_other_ways;
+        if is_new {
+            if self.by_rank.len() <= rank {
+                self.by_rank.resize_with(rank + 1, Vec::new);
+            }
+            self.by_rank[rank].push(node);
+        }
+    }
+}
+
+impl Model {
+    pub(crate) fn hierarchy(&self) -> &Arc<Hierarchy> {
+        &self.hierarchy
+    }
+
+    pub(crate) fn set_hierarchy(&mut self, hierarchy: Arc<Hierarchy>) {
+        self.hierarchy = hierarchy;
+    }
+
+    pub(crate) fn set_stack(&mut self, node: NodeId, stack: Option<Stack>) {
+        self.stacks.set(node, stack);
+    }
+
+    pub(crate) fn root(&self) -> Option<NodeId> {
+        self.root
+    }
+
+    pub(crate) fn knows(&self, chain: ChainId) -> bool {
+        self.chains.knows(chain)
+    }
+
+    /// The policies of a chain with where they stand, lowest first.
+    pub(crate) fn standing(&self, chain: ChainId) -> Vec<(NodeId, PolicyId)> {
+        let nodes = self.chains.links(chain).filter_map(Link::node);
+        let stacks = nodes.filter_map(|node| Some((node, self.stacks.get(node)?)));
+        stacks.flat_map(|(node, stack)| stack.accepted.iter().map(move |it| (node, it.policy))).collect()
+    }
+
+    /// The nodes of the only scope that ends at a node, if there is but one way to it.
+    pub(crate) fn only_way(&self, world: World<'_>, node: NodeId, nodes: &mut Vec<NodeId>) -> bool {
+        nodes.clear();
+        let mut at = Some(node);
+        while let Some(node) = at {
+            let [arrival] = self.hierarchy.arrivals(node) else { return false };
+            nodes.push(node);
+            at = arrival.parent;
+        }
+        nodes.reverse();
+        if nodes.iter().any(|node| self.above(world, *node).next().is_some()) {
+            let mut all = Vec::with_capacity(nodes.len() * 2);
+            for node in nodes.drain(..) {
+                for above in self.above(world, node) {
+                    if !all.contains(&above) {
+                        all.push(above);
+                    }
+                }
+                all.push(node);
+            }
+            *nodes = all;
+        }
+        true
+    }
+
+    pub(crate) fn set_at(&self, node: NodeId) -> Option<SetId> {
+        self.at.get(node).copied().flatten()
+    }
+
+    pub(crate) fn chains_of(&self, set: SetId) -> &[(ChainId, u64)] {
+        self.sets.get(set)
+    }
+
+    /// Looks again at some nodes, each with whether the ways to it are others, and at what depends on them. `gone` are
+    /// not there any more.
+    pub(crate) fn follow(
+        &mut self,
+        world: World<'_>,
+        ledger: &mut Ledger,
+        dirty: impl Iterator<Item = (NodeId, bool)>,
+        gone: &[NodeId],
+    ) -> Vec<Moved> {
+        let mut moved = Vec::new();
+        for &node in gone {
+            if let Some(before) = self.set_at(node) {
+                *self.at.entry(node) = None;
+                ledger.exchange(Some(before), None);
+                moved.push(Moved { node, before: Some(before), after: None, on_other_ways: true });
+            }
+        }
+        let deepest = world.topology.deepest();
+        let rank = |node| world.topology.rank(deepest, node);
+        let mut queue = Queue::default();
+        dirty.for_each(|(node, ways)| queue.push(rank(node), node, ways));
+        let mut growing = Growing { chains: std::mem::take(&mut self.chains), ledger, new: Vec::new() };
+        let (mut arriving, mut next) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        while at < queue.by_rank.len() {
+            let nodes = std::mem::take(&mut queue.by_rank[at]);
+            for node in nodes {
+                let on_other_ways = queue.waiting.get(&node).copied().unwrap_or(false);
+                let before = self.set_at(node);
+                let is_member = self.hierarchy.has(node);
+                let after = is_member.then(|| {
+                    let known = self.reaching(world, &mut growing, node, &mut arriving, &mut next);
+                    known.unwrap_or_else(|| self.intern(&mut growing, &mut arriving))
+                });
+                if after != before {
+                    *self.at.entry(node) = after;
+                    growing.ledger.exchange(before, after);
+                }
+                if after != before || on_other_ways {
+                    moved.push(Moved { node, before, after, on_other_ways });
+                }
+                if after != before || on_other_ways || !is_member {
+                    let ways = on_other_ways || before.is_some() != after.is_some();
+                    self.below(world, node, |below| queue.push(rank(below), below, ways));
+                }
+            }
+            at += 1;
+        }
+        let Growing { chains, new, .. } = growing;
+        self.chains = chains;
+        for chain in new {
+            *self.folded.entry(chain.0 as usize) = Folded::default();
+        }
+        moved
+    }
+
+    fn intern(&mut self, growing: &mut Growing<'_>, arriving: &mut Vec<(ChainId, u64)>) -> SetId {
+        let mut is_new = false;
+        let free = &mut growing.ledger.free_sets;
+        let set = self.sets.intern(arriving, |sets| {
+            is_new = true;
+            free.pop().unwrap_or_else(|| sets.next())
+        });
+        if is_new {
+            *growing.ledger.set(set) = 0;
+            growing.ledger.idle_sets.push(set);
+            for (chain, _) in arriving {
+                *growing.ledger.chain(*chain) += 1;
+            }
+        }
+        set
+    }
+
+    /// What may stand right below a node.
+    fn below(&self, world: World<'_>, node: NodeId, mut found: impl FnMut(NodeId)) {
+        let topology = world.topology;
+        let level = topology.node(node).level;
+        topology.children(node).iter().for_each(|below| found(*below));
+        if level == Level::RouteRule {
+            topology.rules_naming(node).iter().for_each(|port| found(*port));
+        }
+        if self.hierarchy.has_waypoints() && matches!(level, Level::GatewayClass | Level::Gateway) {
+            let is_behind = |it: &NodeId| self.hierarchy.arrivals(*it).iter().any(|from| from.parent == Some(node));
+            topology.nodes().map(|(it, _)| it).filter(is_behind).for_each(found);
+        }
+    }
+
+    /// Forgets the chains and sets that nobody uses.
+    pub(crate) fn forget(&mut self, ledger: &mut Ledger) {
+        for set in std::mem::take(&mut ledger.idle_sets) {
+            if *ledger.set(set) > 0 || self.sets.get(set).is_empty() {
+                continue;
+            }
+            for (chain, _) in self.sets.get(set) {
+                let uses = ledger.chain(*chain);
+                *uses = uses.saturating_sub(1);
+                ledger.idle_chains.push(*chain);
+            }
+            self.sets.remove(set);
+            ledger.free_sets.push(set);
+        }
+        while let Some(chain) = ledger.idle_chains.pop() {
+            if *ledger.chain(chain) > 0 || chain == ChainId::EMPTY {
+                continue;
+            }
+            let Some(above) = self.chains.remove(chain) else { continue };
+            *self.folded.entry(chain.0 as usize) = Folded::default();
+            ledger.free_chains.push(chain);
+            let uses = ledger.chain(above);
+            *uses = uses.saturating_sub(1);
+            ledger.idle_chains.push(above);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Changes to a topology, object by object, at a cost that depends on the object.
+//!
+//! What several objects decide together (delegation, contests, what is only named, the listeners of Gateways) is not
+//! followed here: whoever finds a change of that sort says so, and the topology is built anew.
+
+use std::sync::{Arc, OnceLock};
+
+use super::api::{self, RouteKind};
+use super::build::{namespace_of, sections_of};
+use super::index::{Found, Index};
+use super::node::Ids;
+use super::{Level, Node, NodeId, Owner, Topology, backends, contest, routes, sections};
+use crate::object::{Object, ObjectId, Objects};
+
+/// A change that is not followed step by step.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfollowable;
+
+/// Where a topology was changed.
+#[derive(Debug, Default)]
+pub struct Edited {
+    /// Nodes that are new, or whose links are.
+    pub nodes: Vec<NodeId>,
+    pub gone: Vec<NodeId>,
+    /// Free places among the parts, from earlier changes, each with its length.
+    pub free: Vec<(u32, u32)>,
+    /// Those that became free: they may be used from the next change on.
+    freed: Vec<(u32, u32)>,
+}
+
+impl Edited {
+    pub fn new(free: Vec<(u32, u32)>) -> Edited {
+        Edited { free, ..Edited::default() }
+    }
+
+    /// The free places for the next change.
+    pub fn into_free(mut self) -> Vec<(u32, u32)> {
+        self.free.append(&mut self.freed);
+        self.free
+    }
+}
+
+impl Topology {
+    /// Adds the node of an object, and those of its sections if it is no route.
+    pub fn add(&mut self, objects: &Objects, id: ObjectId, edited: &mut Edited) -> Result<(), Unfollowable> {
+        let object = objects.get(id);
+        let node = NodeId::whole(id);
+        let mut it = Node::new(api::level(&object.id.group, &object.id.kind), Owner::Object(id));
+        it.namespace = namespace_of(&object.id).and_then(|namespace| self.find(objects, &namespace));
+        // Somebody has named it before it was there.
+        if self.by_name.contains_key(&object.id) || it.namespace.is_none() != object.id.namespace.is_empty() {
+            return Err(Unfollowable);
+        }
+        *self.nodes.entry(node) = Some(it);
+        self.count += 1;
+        edited.nodes.push(node);
+        self.changed();
+        self.resection(objects, id, edited);
+        Ok(())
+    }
+
+    /// Takes the nodes of an object away. Whoever links to it must be linked again.
+    pub fn remove(&mut self, id: ObjectId, edited: &mut Edited) -> Result<(), Unfollowable> {
+        let node = NodeId::whole(id);
+        if self.node(node).frontend.is_some() {
+            return Err(Unfollowable);
+        }
+        if self.node(node).level == Level::Route {
+            self.unlink(node, edited)?;
+        }
+        self.free_sections(node, edited);
+        *self.nodes.entry(node) = None;
+        self.count -= 1;
+        edited.gone.push(node);
+        if !self.refusals.get(id.0 as usize).is_none_or(Vec::is_empty) {
+            self.refusals.entry(id.0 as usize).clear();
+        }
+        self.changed();
+        Ok(())
+    }
+
+    /// Reads the sections of an object again, if it is no route. Whoever links to them must be linked again.
+    pub fn resection(&mut self, objects: &Objects, id: ObjectId, edited: &mut Edited) {
+        let node = NodeId::whole(id);
+        let level = self.node(node).level;
+        if level != Level::Route && sections::of(objects.get(id), level).is_some() {
+            let parts: Vec<Node> = sections_of(objects, id, level).collect();
+            self.set_sections(node, parts, edited);
+        }
+    }
+
+    /// Gives a whole object these sections. They keep their nodes if they have the same names and ports as before.
+    fn set_sections(&mut self, whole: NodeId, parts: Vec<Node>, edited: &mut Edited) {
+        let old = self.sections(whole).map(|id| self.node(id)).map(|it| (&it.section, it.port));
+        if old.eq(parts.iter().map(|it| (&it.section, it.port))) {
+            return;
+        }
+        self.free_sections(whole, edited);
+        let (len, namespace) = (parts.len() as u32, self.node(whole).namespace);
+        let start = self.take_parts(len, edited);
+        self.count += parts.len();
+        for (at, mut part) in (start..).zip(parts) {
+            part.namespace = namespace;
+            part.parents.push(whole);
+            *self.nodes.entry(NodeId::part(at)) = Some(part);
+            edited.nodes.push(NodeId::part(at));
+        }
+        let sections: Vec<NodeId> = (start..start + len).map(NodeId::part).collect();
+        self.edit(whole, |node| {
+            node.sections = start..start + len;
+            // Sections are the last of the children, as they are when the topology is built.
+            node.children = Ids::of(&sections);
+        });
+        self.changed();
+    }
+
+    fn take_parts(&mut self, len: u32, edited: &mut Edited) -> u32 {
+        match edited.free.iter().position(|(_, free)| *free == len) {
+            Some(at) => edited.free.swap_remove(at).0,
+            None => self.nodes.parts() as u32,
+        }
+    }
+
+    fn free_sections(&mut self, whole: NodeId, edited: &mut Edited) {
+        let sections = self.node(whole).sections.clone();
+        if sections.is_empty() {
+            return;
+        }
+        for at in sections.clone() {
+            *self.nodes.entry(NodeId::part(at)) = None;
+            edited.gone.push(NodeId::part(at));
+        }
+        self.count -= sections.len();
+        edited.freed.push((sections.start, sections.len() as u32));
+        self.edit(whole, |node| {
+            node.sections = 0..0;
+            node.children = Ids::default();
+        });
+    }
+
+    /// Links routes, which may have been linked before, as they are now.
+    /// `rivals` says whether there are routes of different kinds that may have to compete for a hostname.
+    pub fn relink(
+        &mut self,
+        objects: &Objects,
+        ids: &[ObjectId],
+        rivals: bool,
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
+        let found: Vec<Found> = {
+            let owners = ids.iter().flat_map(|id| routes::parents(objects.get(*id)));
+            let owners = owners
+                .filter(|parent| matches!(api::level(parent.group, parent.kind), Level::Gateway | Level::ListenerSet));
+            let mut owners: Vec<ObjectId> = owners.filter_map(|parent| parent.find(objects)).collect();
+            owners.sort_unstable();
+            owners.dedup();
+            let index = Index::before(objects, self, owners.iter().copied());
+            let competes = |id: &ObjectId| {
+                matches!(RouteKind::named(&objects.get(*id).id.kind), Some(RouteKind::Http | RouteKind::Grpc))
+            };
+            if rivals && ids.iter().any(competes) && owners.iter().any(|owner| contest::is_held(&index, *owner)) {
+                return Err(Unfollowable);
+            }
+            let link = |id: &ObjectId| {
+                let (mut found, route) = (Found::default(), objects.get(*id));
+                routes::attach(&index, *id, route, &mut found);
+                backends::link(&index, *id, route, &mut found);
+                found
+            };
+            ids.iter().map(link).collect()
+        };
+        for (id, found) in ids.iter().zip(found) {
+            if !found.delegations.is_empty() || !found.adopted.is_empty() {
+                return Err(Unfollowable);
+            }
+            self.unlink(NodeId::whole(*id), edited)?;
+            self.link(*id, found, edited)?;
+        }
+        Ok(())
+    }
+
+    /// Takes all links of a route back.
+    fn unlink(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), Unfollowable> {
+        for parent in self.parents(route).to_vec() {
+            if self.node(parent).level == Level::RouteRule {
+                return Err(Unfollowable);
+            }
+            self.edit(parent, |node| node.children.remove(route));
+            edited.nodes.extend(Some(parent).filter(|parent| self.node(*parent).level == Level::Frontend));
+        }
+        self.edit(route, |node| node.parents = Ids::default());
+        for rule in self.sections(route) {
+            for backend in self.children(rule).to_vec() {
+                if self.node(backend).level == Level::Route {
+                    return Err(Unfollowable);
+                }
+                self.edit(backend, |node| node.parents.remove(rule));
+                edited.nodes.push(backend);
+            }
+            for port in self.node(rule).across.as_slice().to_vec() {
+                self.edit(port, |node| node.across.remove(rule));
+                edited.nodes.push(port);
+            }
+            self.edit(rule, |node| {
+                node.children = Ids::default();
+                node.across = Ids::default();
+            });
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, id: ObjectId, found: Found, edited: &mut Edited) -> Result<(), Unfollowable> {
+        let route = NodeId::whole(id);
+        self.set_sections(route, found.rules, edited);
+        let first = self.node(route).sections.start;
+        let rule = |number: u32| NodeId::part(first + number);
+        let mut parents: Vec<NodeId> = found.links.iter().map(|(listener, _)| *listener).collect();
+        for (service, _) in found.frontends {
+            parents.push(self.frontend(NodeId::whole(service)).ok_or(Unfollowable)?);
+        }
+        for parent in &parents {
+            self.edit(*parent, |node| node.children.push(route));
+        }
+        self.edit(route, |node| node.parents = Ids::of(&parents));
+        for (number, backend) in found.backends {
+            // What is no backend by its kind becomes one by being named.
+            if self.node(backend).level == Level::Other {
+                return Err(Unfollowable);
+            }
+            self.edit(backend, |node| node.parents.push(rule(number)));
+            self.edit(rule(number), |node| node.children.push(backend));
+            edited.nodes.push(backend);
+        }
+        for (port, number) in found.ports {
+            self.edit(port, |node| node.across.push(rule(number)));
+            self.edit(rule(number), |node| node.across.push(port));
+            edited.nodes.push(port);
+        }
+        for node in [route].into_iter().chain(self.sections(route)) {
+            let live = self.is_reached(node);
+            self.edit(node, |node| node.live = live);
+            edited.nodes.push(node);
+        }
+        if !(found.refused.is_empty() && self.refusals.get(id.0 as usize).is_none_or(Vec::is_empty)) {
+            *self.refusals.entry(id.0 as usize) = found.refused;
+            self.refused = OnceLock::new();
+        }
+        Ok(())
+    }
+
+    /// Whether the routes and backends that were edited stand on their own as they do when all is built anew.
+    pub fn settle(&self, objects: &Objects, edited: &Edited) -> Result<(), Unfollowable> {
+        for &node in &edited.nodes {
+            let it = self.node(node);
+            let is_orphan = |level| it.level == level && self.children(node).is_empty();
+            let was_other = it.level == Level::Backend && it.section.is_none() && {
+                let id = self.id(objects, node);
+                api::level(&id.group, &id.kind) == Level::Other
+            };
+            if is_orphan(Level::Frontend) || was_other && self.parents(node).is_empty() {
+                return Err(Unfollowable);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn add_grant(&mut self, grant: &Object, id: ObjectId) {
+        Arc::make_mut(&mut self.grants).add(&grant.id.namespace, id);
+    }
+
+    pub fn remove_grant(&mut self, grant: &Object, id: ObjectId) {
+        Arc::make_mut(&mut self.grants).remove(&grant.id.namespace, id);
+    }
+
+    /// What has to be listed again when somebody asks.
+    fn changed(&mut self) {
+        self.order = OnceLock::new();
+        self.refused = OnceLock::new();
+    }
+}
