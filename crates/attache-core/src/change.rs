@@ -18,7 +18,7 @@ use crate::value::{Path, Segment, Value};
 /// All that a batch of edits makes different, in words.
 #[derive(Clone, Debug)]
 pub struct Changes {
-    /// Every scope in which something else is in force, grouped by what changes.
+    /// Every scope in which something else is in force, grouped by what was and is.
     pub effective: Vec<Change>,
     /// Every policy whose status is another, in the order of names.
     pub statuses: Vec<StatusChange>,
@@ -47,7 +47,7 @@ impl Changes {
     }
 }
 
-/// Scopes that change in the same way.
+/// Scopes in which the same was in force, and the same is.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// `ColorPolicy.example.io`.
@@ -149,20 +149,14 @@ pub(crate) fn changes_at(
     }
     let mut groups: Vec<Change> = Vec::new();
     let mut by_chains: HashMap<[Option<ChainId>; 2], Option<usize>> = HashMap::new();
-    // Different chains may change in the same way.
-    let mut by_change: HashMap<(Vec<LeafChange>, [Vec<String>; 2]), usize> = HashMap::new();
     for (name, chains) in scopes {
         let group = *by_chains.entry(chains).or_insert_with(|| {
             let side = |side: usize| {
                 let (model, chain) = (models[side]?, chains[side]?);
                 (chain != ChainId::EMPTY).then(|| Arc::clone(model.effective(engines[side].world(), chain)))
             };
-            let change = change(kind, engines, side(0), side(1))?;
-            let key = (change.leaves.clone(), applied(engines, &change));
-            Some(*by_change.entry(key).or_insert_with(|| {
-                groups.push(change);
-                groups.len() - 1
-            }))
+            groups.push(change(kind, engines, side(0), side(1))?);
+            Some(groups.len() - 1)
         });
         if let Some(group) = group {
             groups[group].scopes.push(name);

@@ -55,6 +55,15 @@ proptest! {
             .collect();
         let (was, is) = (scopes(&before), scopes(&after));
         let nothing = (None, Vec::new());
+        for change in &changes {
+            for scope in &change.scopes {
+                let key = (change.policy_kind.clone(), scope.nodes.clone(), scope.from.clone());
+                for (side, all) in [(&change.before, &was), (&change.after, &is)] {
+                    let said = side.as_ref().and_then(|it| it.spec.as_ref()).map(|spec| serde_json::to_string(spec).unwrap());
+                    prop_assert_eq!(&said, &all.get(&key).unwrap_or(&nothing).0, "{:?}", key);
+                }
+            }
+        }
         for key in was.keys().chain(is.keys()) {
             let (was, is) = (was.get(key).unwrap_or(&nothing), is.get(key).unwrap_or(&nothing));
             if reported.contains(key) {

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use attache_core::change::Change;
+use attache_core::change::{Change, StatusChange};
 use attache_core::fold::Effective;
 use attache_core::living::Report;
 use attache_core::status::PolicyStatus;
@@ -64,12 +64,9 @@ pub fn change_documents<'c>(changed: &'c Changed, report: &Report, time: Option<
         after: side(&after, change, &change.after),
         leaves: of_leaves(change),
     });
-    let status = |input: &Input, status: &Option<PolicyStatus>| of_policies(input, status.as_slice()).pop();
-    let policies = changed.policies.iter().map(|change| What::PolicyStatus {
-        policy: &change.policy,
-        before: status(&before, &change.before),
-        after: status(&after, &change.after),
-    });
+    let (was, is) = (statuses(&before, changed, |it| &it.before), statuses(&after, changed, |it| &it.after));
+    let policies = changed.policies.iter().zip(was.into_iter().zip(is));
+    let policies = policies.map(|(it, (before, after))| What::PolicyStatus { policy: &it.policy, before, after });
     let targets = changed.targets.iter().map(|change| What::TargetStatus {
         target: &change.target,
         before: Affected { affected_by: &change.before },
@@ -82,6 +79,17 @@ pub fn change_documents<'c>(changed: &'c Changed, report: &Report, time: Option<
         what,
     };
     effective.chain(policies).chain(targets).map(document).collect()
+}
+
+/// The status of each policy on one side, worked out for all together.
+fn statuses(
+    input: &Input,
+    changed: &Changed,
+    side: impl Fn(&StatusChange) -> &Option<PolicyStatus>,
+) -> Vec<Option<OfPolicy>> {
+    let there: Vec<PolicyStatus> = changed.policies.iter().filter_map(|change| side(change).clone()).collect();
+    let mut statuses = of_policies(input, &there).into_iter();
+    changed.policies.iter().map(|change| side(change).as_ref().and_then(|_| statuses.next())).collect()
 }
 
 fn side(input: &Input, change: &Change, effective: &Option<Arc<Effective>>) -> Option<InForce> {

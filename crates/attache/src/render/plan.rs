@@ -1,5 +1,6 @@
 //! What would change, for a person or for a pull request.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
@@ -58,7 +59,7 @@ pub struct PlanView {
 
 impl PlanView {
     pub fn write(&self, all: &Changes, screen: &mut Screen) -> io::Result<()> {
-        let changes = &all.effective;
+        let changes = &alike(&all.effective);
         if changes.is_empty() {
             writeln!(screen, "nothing that is in force changes")?;
         } else {
@@ -151,6 +152,22 @@ impl PlanView {
 
 pub const ANOTHER_ORDER: &str = "the same policies apply in another order";
 
+/// The changes with all scopes together in which the same leaves change, whatever else is in force there.
+pub fn alike(changes: &[Change]) -> Vec<Change> {
+    let mut groups: Vec<Change> = Vec::new();
+    let mut known: HashMap<(&str, &[LeafChange]), usize> = HashMap::new();
+    for change in changes {
+        match known.entry((&change.policy_kind, &change.leaves)) {
+            Entry::Occupied(group) => groups[*group.get()].scopes.extend_from_slice(&change.scopes),
+            Entry::Vacant(group) => {
+                group.insert(groups.len());
+                groups.push(change.clone());
+            }
+        }
+    }
+    groups
+}
+
 /// Where changes happen: the effective targets, each once. Of those that change in several ways, the way to them.
 pub struct Ends<'c> {
     /// In how many changes of a kind there is a target.
@@ -218,7 +235,7 @@ pub fn words(status: &StatusChange) -> (&'static str, &'static str) {
 
 /// For a comment on a pull request.
 pub fn write_markdown(all: &Changes, screen: &mut Screen) -> io::Result<()> {
-    let changes = &all.effective;
+    let changes = &alike(&all.effective);
     if changes.is_empty() {
         writeln!(screen, "**Nothing that is in force changes.**")?;
     } else {

@@ -11,7 +11,7 @@ use attache_core::living::Report;
 use attache_core::status::PolicyStatus;
 use jiff::Timestamp;
 
-use super::plan::{ANOTHER_ORDER, Ends, PlanView, end, words};
+use super::plan::{ANOTHER_ORDER, Ends, PlanView, alike, end, words};
 use super::spec::inline;
 use super::status::{in_force, why};
 use super::style::{DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
@@ -33,8 +33,9 @@ pub struct WatchView {
 
 impl WatchView {
     pub fn write(&self, changed: &Changed, report: &Report, screen: &mut Screen) -> io::Result<()> {
-        let ends = Ends::new(&changed.effective);
-        for change in &changed.effective {
+        let changes = alike(&changed.effective);
+        let ends = Ends::new(&changes);
+        for change in &changes {
             self.effective(change, &ends, screen)?;
         }
         let after = Input::of(Arc::clone(&report.after));
