@@ -10,6 +10,7 @@ use crate::chain::{ChainId, SetId};
 use crate::change::{change, changes_at};
 use crate::engine::Engine;
 use crate::fold::Effective;
+use crate::kinds::Class;
 use crate::model::{Model, Moved, stack_node};
 use crate::policy::PolicyId;
 use crate::status::Tallies;
@@ -136,7 +137,11 @@ impl<'e> Supporting<'e> {
                 stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))
             };
             let first = nodes.iter().position(is_on).unwrap_or(nodes.len());
-            for node in &nodes[first..] {
+            // What a Direct policy says on an object above is not passed down.
+            let whole = |node: &NodeId| world.topology.whole(*node);
+            let concerns =
+                |node: &&NodeId| model.kind.class == Class::Inherited || Some(whole(node)) == nodes.last().map(whole);
+            for node in nodes[first..].iter().filter(concerns) {
                 *shift.entry((*node, policy)).or_default() += count;
             }
         }

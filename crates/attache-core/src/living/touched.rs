@@ -19,13 +19,14 @@ pub struct Touched {
 pub struct What {
     /// It came or went.
     pub exists: bool,
-    /// What it says, but for labels, annotations and status.
+    /// What it says, but for its metadata and status.
     pub spec: bool,
     pub labels: bool,
     pub annotations: bool,
     /// When it was made.
     pub age: bool,
-    pub status: bool,
+    /// What nothing else depends on: its status, or its generation and the like.
+    pub rest: bool,
 }
 
 impl Touched {
@@ -41,7 +42,7 @@ impl Touched {
 
 impl What {
     pub fn exists() -> What {
-        What { exists: true, spec: true, labels: true, annotations: true, age: true, status: true }
+        What { exists: true, spec: true, labels: true, annotations: true, age: true, rest: true }
     }
 
     pub fn between(before: &Object, after: &Object) -> What {
@@ -57,8 +58,9 @@ impl What {
                     "metadata" => {
                         what.labels = before.labels() != after.labels();
                         what.annotations = annotations(before) != annotations(after);
+                        what.rest = true;
                     }
-                    "status" => what.status = true,
+                    "status" => what.rest = true,
                     _ => what.spec = true,
                 }
             }

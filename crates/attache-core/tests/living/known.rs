@@ -34,6 +34,30 @@ put {"apiVersion":"security.istio.io/v1","kind":"RequestAuthentication","metadat
 }
 
 #[test]
+fn what_nothing_depends_on_is_kept_all_the_same() {
+    holds(
+        r#"
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s0","namespace":"a","generation":1}}
+batch
+put {"apiVersion":"v1","kind":"Service","metadata":{"name":"s0","namespace":"a","generation":2}}
+"#,
+    );
+}
+
+#[test]
+fn a_direct_policy_of_a_gateway_does_not_affect_the_class_above_that_it_targets_too() {
+    holds(
+        r#"
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy0s.laws.io"},"spec":{"class":"Direct","clusterTargets":true,"group":"laws.io","kind":"Policy0"}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p3","namespace":"a"},"spec":{"targetRefs":[{"kind":"GatewayClass","name":"c"},{"kind":"Gateway","name":"g0"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g0"},"spec":{"gatewayClassName":"c"}}
+batch
+put {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p3"},"spec":{"targetRefs":[{"kind":"GatewayClass","name":"c"}]}}
+"#,
+    );
+}
+
+#[test]
 fn what_is_written_down_is_read_again() {
     let case = r#"infer unlabelled
 {"kind":"Namespace"}
