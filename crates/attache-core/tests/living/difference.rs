@@ -133,14 +133,11 @@ fn scopes(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> 
                 .map(|it| (it.path.clone(), it.before.as_ref().map(leaf), it.after.as_ref().map(leaf)));
             same(&at("leaves"), &told.collect::<Vec<_>>(), &changed(&was.leaves, &is.leaves))?;
         }
-        // Scopes that change in the same way may differ in what does not change.
-        if change.scopes.len() == 1 {
-            let side = |engine: &Engine, effective: &Option<Arc<Effective>>| {
-                effective.as_ref().map(|it| in_force(engine, it)).unwrap_or_default()
-            };
-            let told = (side(&report.before, &change.before), side(&report.after, &change.after));
-            same(&at("what is in force"), &told, &(was, is))?;
-        }
+        let side = |engine: &Engine, effective: &Option<Arc<Effective>>| {
+            effective.as_ref().map(|it| in_force(engine, it)).unwrap_or_default()
+        };
+        let told = (side(&report.before, &change.before), side(&report.after, &change.after));
+        same(&at("what is in force"), &told, &(was, is))?;
     }
     Ok(())
 }
