@@ -7,6 +7,8 @@ use attache_core::problem::Problem;
 #[derive(Debug)]
 pub enum Failure {
     Problem(Box<Problem>),
+    /// The reason has been shown.
+    Shown,
     /// The answer could not be written.
     Output(io::Error),
 }

@@ -1,5 +1,6 @@
 //! What a command looks at: the objects it was given, and what the engine makes of them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use attache_core::engine::Engine;
@@ -12,6 +13,7 @@ use attache_core::policy::PolicyId;
 use attache_core::problem::Problem;
 use attache_core::text::{Reading, declares_scope, settle_scopes};
 use attache_core::topology::{Level, NodeId};
+use smol_str::SmolStr;
 
 use crate::cli::{Global, program};
 use crate::commands::Verdict;
@@ -67,6 +69,7 @@ impl Input {
 
     fn not_empty(self) -> Result<Input, Failure> {
         match self.engine.objects().is_empty() {
+            true if self.problems.iter().any(Problem::is_error) => Err(Failure::Shown),
             true => Err(Problem::error("there are no objects in the input").into()),
             false => Ok(self),
         }
@@ -96,8 +99,26 @@ impl Input {
     }
 
     pub fn show_problems(&self, global: &Global) {
-        let problems = self.problems.iter().chain(self.engine.problems());
+        let nowhere = global.namespace.as_deref().and_then(|namespace| self.nowhere(namespace));
+        let problems = self.problems.iter().chain(self.engine.problems()).chain(&nowhere);
         render::problem::show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
+    }
+
+    /// Says so if there is nothing in the namespace that was asked for.
+    fn nowhere(&self, namespace: &str) -> Option<Problem> {
+        let objects = self.engine.objects();
+        let named = |object: &Object| {
+            if object.id.kind == "Namespace" { object.id.name.clone() } else { object.id.namespace.clone() }
+        };
+        let namespaces: BTreeSet<SmolStr> =
+            objects.iter().map(|(_, object)| named(object)).filter(|name| !name.is_empty()).collect();
+        if objects.is_empty() || namespaces.contains(namespace) {
+            return None;
+        }
+        let problem = Problem::warning(format!("there is nothing in namespace `{namespace}`"));
+        let near = nearest(namespace, &namespaces);
+        let help = if near.is_empty() { format!("there are {}", listed(&namespaces, 12)) } else { did_you_mean(near) };
+        Some(if namespaces.is_empty() { problem } else { problem.help(help) })
     }
 
     /// Nothing but what is built in.

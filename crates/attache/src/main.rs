@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             match failure {
                 Failure::Problem(problem) => render::problem::show(&problem),
+                Failure::Shown => {}
                 Failure::Output(error) => {
                     render::problem::show(&Problem::error(format!("cannot write the answer: {error}")));
                 }

@@ -7,6 +7,7 @@ use attache_core::names::{KindName, known_kinds, nearest, qualified};
 use attache_core::object::{ObjectRef, Objects};
 use attache_core::problem::Problem;
 use attache_core::topology::{Owner, Topology};
+use attache_core::value::Path;
 use smol_str::SmolStr;
 
 use crate::failure::Failure;
@@ -178,6 +179,16 @@ fn incomplete(words: &str) -> Problem {
     Problem::error(message).help("write KIND/NAME or KIND/NAMESPACE/NAME, as in httproute/cakes or gw/infra/main#https")
 }
 
+/// The rules nearest to what somebody calls one: by dotted path, or by its last word.
+pub fn nearest_rules<'p>(rule: &str, paths: impl Iterator<Item = &'p Path>) -> Vec<String> {
+    let names = paths.flat_map(|path| {
+        let path = path.to_string();
+        let last = path.rsplit('.').next().unwrap_or_default().to_owned();
+        [path, last]
+    });
+    nearest(rule, names.collect::<BTreeSet<String>>())
+}
+
 pub fn did_you_mean(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
     format!("did you mean {}?", either(choices))
 }
@@ -225,7 +236,7 @@ mod tests {
         match found {
             Ok(target) => Ok(target.id.to_string()),
             Err(Failure::Problem(problem)) => Err(problem.to_string()),
-            Err(Failure::Output(error)) => Err(error.to_string()),
+            Err(failure) => Err(format!("{failure:?}")),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::render::style::{BAD, DIM, GOOD, HEAD, OBJECT, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, cut};
 use crate::requirements::{self, Exception, Required};
+use crate::target::{did_you_mean, nearest_rules};
 
 /// Show what lacks a policy that it should have
 ///
@@ -85,6 +86,8 @@ pub struct Finding {
     pub excepted: Vec<(Audited, Exception)>,
     /// Exceptions that are over, or that nothing needs any more.
     pub stale: Vec<Exception>,
+    /// Rules that may have been meant, where nothing has the one that is required.
+    pub near: Vec<String>,
 }
 
 /// How many are shown before the rest is only counted.
@@ -129,7 +132,14 @@ fn check(input: &Input, required: Required, today: &str, global: &Global) -> Res
     };
     let audited = input.engine.audit(&requirement);
     let audited = audited.into_iter().filter(|it| input.is_in(it.node, global.namespace.as_deref()));
-    let mut finding = Finding { required, checked: 0, lacking: Vec::new(), excepted: Vec::new(), stale: Vec::new() };
+    let mut finding = Finding {
+        required,
+        checked: 0,
+        lacking: Vec::new(),
+        excepted: Vec::new(),
+        stale: Vec::new(),
+        near: Vec::new(),
+    };
     let mut used = vec![false; finding.required.exceptions.len()];
     for it in audited {
         finding.checked += 1;
@@ -147,16 +157,32 @@ fn check(input: &Input, required: Required, today: &str, global: &Global) -> Res
     }
     let unused = finding.required.exceptions.iter().zip(used).filter(|(_, used)| !used);
     finding.stale = unused.map(|(exception, _)| exception.clone()).collect();
+    if let Some(rule) = finding.required.rule.as_deref().filter(|_| finding.lacking.len() == finding.checked)
+        && let Some(model) = input.engine.model(requirement.kind)
+    {
+        let world = input.engine.world();
+        let chains = model.scope_counts(world).into_iter();
+        let paths = chains.flat_map(|(chain, _)| model.effective(world, chain).origins.iter().map(|it| &it.path));
+        finding.near = nearest_rules(rule, paths);
+    }
     Ok(finding)
 }
 
 fn write_finding(input: &Input, finding: &Finding, most: usize, screen: &mut Screen) -> io::Result<()> {
-    let Finding { required, checked, lacking, excepted, stale } = finding;
+    let Finding { required, checked, lacking, excepted, stale, near } = finding;
     let name = paint(HEAD, required);
     match (*checked, lacking.len()) {
         (0, _) => writeln!(screen, "{name}: there is nothing that it could be on; see {} topology", program())?,
         (checked, 0) => writeln!(screen, "{name}: {}", paint(GOOD, format!("in force on all {checked}")))?,
         (checked, count) => writeln!(screen, "{name}: {}", paint(BAD, format!("missing on {count} of {checked}")))?,
+    }
+    if !near.is_empty() {
+        writeln!(
+            screen,
+            "  nothing that is in force has `{}`: {}",
+            required.rule.as_deref().unwrap_or_default(),
+            did_you_mean(near)
+        )?;
     }
     let mut table = Table::plain(2);
     let shown = cut(lacking.len(), most);

@@ -15,6 +15,7 @@ use crate::render::reach::ReachView;
 use crate::render::status::{in_force, status_word};
 use crate::render::style::{POLICY, paint};
 use crate::render::table::Table;
+use crate::target::{did_you_mean, nearest_rules};
 
 /// Show where a policy applies, how much feels it, and who beats it where
 ///
@@ -46,13 +47,16 @@ impl Reach {
         let input = Input::read(global)?;
         let policy = input.policy_named(&self.policy, global)?;
         let reach = input.engine.reach(policy, self.rule.as_deref());
-        if let Some(rule) = self.rule.as_deref().filter(|_| reach.parts.is_empty())
-            && !input.engine.reach(policy, None).parts.is_empty()
-        {
-            let message = format!("{} has no rule `{rule}` that is or could be in force", input.policy(policy));
-            return Err(Problem::error(message)
-                .help(format!("see {} reach {}", program(), input.policy(policy)))
-                .into());
+        if let Some(rule) = self.rule.as_deref().filter(|_| reach.parts.is_empty()) {
+            let parts = input.engine.reach(policy, None).parts;
+            let paths = parts.iter().flat_map(|part| part.in_force.iter().chain(part.lost.iter().map(|it| &it.path)));
+            let near = nearest_rules(rule, paths);
+            if !parts.is_empty() {
+                let message = format!("{} has no rule `{rule}` that is or could be in force", input.policy(policy));
+                let see = || format!("see {} reach {}", program(), input.policy(policy));
+                let help = if near.is_empty() { see() } else { did_you_mean(near) };
+                return Err(Problem::error(message).help(help).into());
+            }
         }
         match self.output {
             Some(Format::Json) => screen.json(&reach_document(&input, policy, &reach))?,

@@ -48,7 +48,7 @@ impl Topology {
         let input = Input::read(global)?;
         let graph = self.graph(&input, global)?;
         match self.output {
-            Format::Tree | Format::Wide if graph.nodes.is_empty() && graph.refused.is_empty() => {
+            Format::Tree | Format::Wide if graph.is_bare() => {
                 let place = global.namespace.as_ref().map(|namespace| format!(" in namespace `{namespace}`"));
                 let place = place.unwrap_or_default();
                 writeln!(screen, "there are no gateways, routes, services or other targets of policies{place}")?;

@@ -1,7 +1,7 @@
 //! A policy's status in a word or two.
 
 use attache_core::policy::{Target, Wanted};
-use attache_core::status::{Enforcement, PolicyStatus};
+use attache_core::status::{Enforcement, PolicyStatus, ScopeCounts};
 
 use crate::cli::program;
 use crate::input::Input;
@@ -32,6 +32,11 @@ pub fn in_force(status: &PolicyStatus) -> String {
 pub fn why(input: &Input, status: &PolicyStatus, most: usize) -> String {
     let by: Vec<String> = status.by.iter().map(|policy| input.policy(*policy)).collect();
     match (status.message.as_str(), status.enforcement) {
+        ("", Enforcement::PartiallyEnforced) if by.is_empty() => {
+            let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
+            let idle = total.saturating_sub(enforced).saturating_sub(partial).saturating_sub(overridden);
+            format!("its condition does not hold in {idle} of {total} scopes")
+        }
         ("", _) if by.is_empty() => String::new(),
         ("", Enforcement::Overridden) => format!("all of it is taken by {}", some(&by, most)),
         ("", _) => format!("part of it is taken by {}", some(&by, most)),

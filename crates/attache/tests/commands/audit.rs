@@ -47,3 +47,8 @@ fn bad_requirements() {
         insta::assert_snapshot!(name, run(&format!("attache audit {arguments} -f examples/bakery")));
     }
 }
+
+#[test]
+fn a_rule_with_a_typo() {
+    insta::assert_snapshot!(run("attache audit --require retrypolicy:atempts -f examples/bakery"));
+}

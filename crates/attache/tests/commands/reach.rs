@@ -39,3 +39,8 @@ fn as_json() {
 fn by_name() {
     insta::assert_snapshot!(run("attache reach retrypolicy/pay-once -o name -f examples/bakery"));
 }
+
+#[test]
+fn of_a_rule_with_a_typo() {
+    insta::assert_snapshot!(run("attache reach retrypolicy/be-patient --rule atempts -f examples/bakery"));
+}

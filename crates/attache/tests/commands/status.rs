@@ -32,3 +32,8 @@ fn without_colour_if_nobody_wants_it() {
     assert!(!run("NO_COLOR=1 CLICOLOR_FORCE=1 attache status -f examples/bakery").contains('␛'));
     assert!(run("CLICOLOR_FORCE=1 attache status -f examples/bakery").contains('␛'));
 }
+
+#[test]
+fn on_a_narrow_terminal() {
+    insta::assert_snapshot!(run("COLUMNS=72 attache status -f examples/kuadrant"));
+}

@@ -74,3 +74,13 @@ fn by_name() {
 fn nothing_in_a_namespace() {
     insta::assert_snapshot!(run("attache topology -n nowhere -f examples/bakery"));
 }
+
+#[test]
+fn on_a_narrow_terminal() {
+    insta::assert_snapshot!(run("COLUMNS=72 attache topology -f examples/envoy-gateway"));
+}
+
+#[test]
+fn of_policies_alone() {
+    insta::assert_snapshot!(run("attache topology -f examples/own-kind"));
+}

@@ -72,6 +72,11 @@ impl Vertex {
 }
 
 impl Graph {
+    /// Whether there is nothing in it, or only Namespaces, which are there whenever something is in them.
+    pub fn is_bare(&self) -> bool {
+        self.nodes.iter().all(|node| node.level == Some(Level::Namespace)) && self.refused.is_empty()
+    }
+
     fn children(&self) -> Vec<Vec<usize>> {
         let mut children = vec![Vec::new(); self.nodes.len()];
         for (parent, child) in &self.edges {

@@ -10,10 +10,12 @@ use super::{Graph, Vertex};
 use crate::cli::program;
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
-use crate::render::{Screen, cut};
+use crate::render::{Screen, cut, some};
 
 /// How many children of one kind are shown before the rest is only counted.
 const MOST: usize = 12;
+/// The same for the policies on one of them.
+const MOST_POLICIES: usize = 3;
 
 /// Writes the tree. Unless `everything` is asked for, long lists are cut, and ports and objects that nothing leads to
 /// are left out.
@@ -22,6 +24,7 @@ pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<
     let (parents, children) = (graph.parents(), graph.children());
     let forest = Forest { graph, parents, children, refused: by_parent(graph), everything };
     let (roots, alone) = forest.roots();
+    let most = if everything { usize::MAX } else { MOST_POLICIES };
     let mut drawn = vec![false; graph.nodes.len()];
     let mut stack: Vec<Line> = forest.grouped(&roots, &[], "-o wide").into_iter().rev().map(Line::root).collect();
     while let Some(line) = stack.pop() {
@@ -34,7 +37,7 @@ pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<
             What::Refused(refused) => write_refused(refused, &line.below(), screen)?,
             What::Namespace { namespace, members } => {
                 let vertex = &graph.nodes[*namespace];
-                write_vertex(vertex, "", screen)?;
+                write_vertex(vertex, "", most, &line, screen)?;
                 let see = format!("-n {}", vertex.id.trim_start_matches("Namespace/"));
                 stack.extend(line.hang(forest.listed(members, &see)));
             }
@@ -49,7 +52,7 @@ pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<
                     }
                     false => "",
                 };
-                write_vertex(vertex, note, screen)?;
+                write_vertex(vertex, note, most, &line, screen)?;
                 if !again {
                     let mut below = forest.grouped(children, &line.inside, &vertex.id);
                     let refused = forest.refused.get(vertex.id.as_str()).into_iter().flatten();
@@ -60,6 +63,9 @@ pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<
         }
     }
     write_strays(graph, screen)?;
+    if !alone.is_empty() && !roots.is_empty() {
+        writeln!(screen)?;
+    }
     write_alone(graph, &alone, screen)
 }
 
@@ -172,18 +178,28 @@ fn by_parent(graph: &Graph) -> BTreeMap<&str, Vec<&Refused>> {
     refused
 }
 
-fn write_vertex(vertex: &Vertex, note: &str, screen: &mut Screen) -> io::Result<()> {
+fn write_vertex(vertex: &Vertex, note: &str, most: usize, line: &Line<'_>, screen: &mut Screen) -> io::Result<()> {
     match vertex.parts() {
         (id, "") => write!(screen, "{}", paint(OBJECT, id))?,
         (id, section) => write!(screen, "{}{}", paint(DIM, id), paint(OBJECT, section))?,
     }
-    if !vertex.policies.is_empty() {
-        write!(screen, "  {} {}", paint(DIM, "←"), paint(POLICY, vertex.policies.join(", ")))?;
+    let note = if note.is_empty() { String::new() } else { format!("  {note}") };
+    let policies = some(&vertex.policies, most);
+    let taken = [&line.indent, line.branch, &vertex.id, &note].map(|text| text.chars().count()).iter().sum::<usize>();
+    let fits = screen.width().is_none_or(|width| taken + 4 + policies.len() <= width);
+    if fits && !policies.is_empty() {
+        write!(screen, "  {} {}", paint(DIM, "←"), paint(POLICY, &policies))?;
     }
-    if !note.is_empty() {
-        write!(screen, "  {}", paint(DIM, note))?;
+    writeln!(screen, "{}", paint(DIM, note))?;
+    if !fits {
+        let below = line.below();
+        let room = screen.width().map(|width| width.saturating_sub(below.chars().count() + 2).max(24));
+        for (i, policies) in fold(&policies, room).iter().enumerate() {
+            let arrow = if i == 0 { "← " } else { "  " };
+            writeln!(screen, "{}{}", paint(DIM, format!("{below}{arrow}")), paint(POLICY, policies))?;
+        }
     }
-    writeln!(screen)
+    Ok(())
 }
 
 fn write_refused(refused: &Refused, indent: &str, screen: &mut Screen) -> io::Result<()> {
@@ -229,5 +245,5 @@ fn write_alone(graph: &Graph, alone: &[usize], screen: &mut Screen) -> io::Resul
     };
     let counts: Vec<String> = counts.into_iter().map(counted).collect();
     let see = format!("{} topology -o wide", program());
-    writeln!(screen, "\n{}", paint(DIM, format!("not connected to anything: {} ({see})", counts.join(", "))))
+    writeln!(screen, "{}", paint(DIM, format!("not connected to anything: {} ({see})", counts.join(", "))))
 }
