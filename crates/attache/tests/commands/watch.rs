@@ -90,6 +90,12 @@ impl Run {
 
     /// Interrupts it, and gives all that it printed.
     fn end(mut self) -> String {
+        self.interrupt();
+        let [out, err] = &self.transcript;
+        format!("$ attache watch {}\n{out}--- stderr\n{err}", self.arguments)
+    }
+
+    fn interrupt(&mut self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
         let status = self.child.wait().expect("it ends");
@@ -97,8 +103,15 @@ impl Run {
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
             self.take(line);
         }
-        let [out, err] = &self.transcript;
-        format!("$ attache watch {}\n{out}--- stderr\n{err}", self.arguments)
+    }
+
+    /// Interrupts it, and gives the folder for another run.
+    fn end_and_keep(mut self, printed: &mut Vec<String>) -> TempDir {
+        let empty = tempfile::tempdir().expect("a folder");
+        let folder = std::mem::replace(&mut self.folder, empty);
+        self.interrupt();
+        printed.extend(self.transcript.iter().flat_map(|text| text.lines()).map(str::to_owned));
+        folder
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -443,6 +456,49 @@ fn a_closed_pipe_is_no_error() {
     errors.read_to_string(&mut rest).expect("text");
     assert!(child.wait().expect("it ends").success());
     assert!(!rest.contains("cannot write"), "{rest}");
+}
+
+/// In `docs/watch.md`, what is to be typed is in `sh` blocks, and what is then printed in `text` blocks.
+#[test]
+fn the_walk_through_goes_as_it_is_written() {
+    let text = fs::read_to_string(bakery().join("../../docs/watch.md")).expect("readable");
+    let mut run = None;
+    let (mut shown, mut printed) = (Vec::new(), Vec::new());
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let block: Vec<&str> = match line {
+            "```sh" | "```text" => lines.by_ref().take_while(|line| *line != "```").collect(),
+            _ => continue,
+        };
+        match (line, block[0].strip_prefix("attache watch ")) {
+            ("```text", _) => {
+                let run: &mut Run = run.as_mut().expect("a run");
+                // The first line was waited for already.
+                let said = run.transcript.concat();
+                let new: Vec<&str> = block.iter().copied().filter(|line| !said.contains(line)).collect();
+                run.wait_for_all(&new);
+                shown.extend(block.iter().map(|line| line.to_string()));
+            }
+            // How to go on with what it prints is shown, and not tried.
+            (_, Some(arguments)) if arguments.contains('|') => {}
+            (_, Some(arguments)) => {
+                let folder = run.take().map(|run: Run| run.end_and_keep(&mut printed));
+                run = Some(match folder {
+                    Some(folder) => Run::start_in(folder, arguments),
+                    None => Run::start(arguments),
+                });
+            }
+            (_, None) => {
+                let folder = run.as_ref().expect("a run").folder.path();
+                let done = Command::new("sh").args(["-c", &block.join("\n")]).current_dir(folder).status();
+                assert!(done.expect("sh runs").success());
+            }
+        }
+    }
+    run.take().expect("a run").end_and_keep(&mut printed);
+    shown.sort();
+    printed.sort();
+    assert_eq!(shown, printed);
 }
 
 #[test]
