@@ -6,6 +6,7 @@ mod report;
 mod step;
 mod touched;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::Engine;
@@ -112,8 +113,10 @@ impl Living {
 
     /// Edits the objects, and tells which of them are others than before.
     fn edit(&mut self, before: &Engine, next: &mut Engine, batch: impl IntoIterator<Item = Edit>) -> Vec<Touched> {
+        // What is deleted and put again is the same object.
+        let edits: BTreeMap<ObjectRef, Edit> = batch.into_iter().map(|edit| (edit.id().clone(), edit)).collect();
         let mut ids: Vec<ObjectId> = Vec::new();
-        for edit in batch {
+        for edit in edits.into_values() {
             match edit {
                 Edit::Put(object) => {
                     let free = &mut self.free_ids;
@@ -128,15 +131,10 @@ impl Living {
             }
         }
         ids.sort_unstable();
-        ids.dedup();
         let touched = ids.into_iter().filter_map(|id| {
             let (was, is) = (before.objects.shared(id), next.objects.shared(id));
             let what = match (was, is) {
-                (None, None) => {
-                    self.free_ids.push(id);
-                    return None;
-                }
-                (Some(was), Some(is)) if was.id == is.id => What::between(was, is),
+                (Some(was), Some(is)) => What::between(was, is),
                 _ => What::exists(),
             };
             let same = what == What::default() && was.zip(is).is_some_and(|(was, is)| was.source == is.source);

@@ -58,6 +58,20 @@ put {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p3"},"spec":
 }
 
 #[test]
+fn what_is_deleted_and_put_again_is_as_before() {
+    holds(
+        r#"
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy0s.laws.io"},"spec":{"group":"laws.io","kind":"Policy0"}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p0"}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p3","namespace":"a-b"}}
+batch
+delete ["laws.io","Policy0","a-b","p3"]
+put {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p3","namespace":"a-b"}}
+"#,
+    );
+}
+
+#[test]
 fn what_is_written_down_is_read_again() {
     let case = r#"infer unlabelled
 {"kind":"Namespace"}
