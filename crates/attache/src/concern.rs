@@ -49,7 +49,7 @@ impl Concern {
     fn is_through(&self, scope: &ScopeName) -> bool {
         match self {
             Concern::Everything { .. } => scope.nodes.last().is_some_and(|end| self.is(end)),
-            Concern::One(name) => scope.nodes.contains(name),
+            Concern::One(name) => scope.nodes.iter().chain(&scope.from).any(|node| node == name),
         }
     }
 

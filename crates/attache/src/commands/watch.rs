@@ -1,4 +1,5 @@
 use std::collections::{BTreeSet, HashSet};
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,9 +65,10 @@ const MOST: usize = 2;
 impl Watch {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         files_given(global)?;
-        if global.files.iter().any(|file| file == Path::new("-")) {
-            let help = "give files or folders with `-f`";
-            return Err(Problem::error("standard input cannot be followed").help(help).into());
+        if let Some(stream) = global.files.iter().find(|file| is_stream(file)) {
+            let name = if is_stdin(stream) { "standard input".to_owned() } else { format!("`{}`", stream.display()) };
+            let help = "it can be read only once: give files or folders with `-f`";
+            return Err(Problem::error(format!("{name} cannot be followed")).help(help).into());
         }
         let (kinds, _) = built_in();
         let cluster_scoped = |group: &str, kind: &str| is_cluster_scoped(&kinds, group, kind);
@@ -117,6 +119,15 @@ impl Watch {
         }
         Ok(screen.flush()?)
     }
+}
+
+fn is_stdin(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// Whether this is standard input, or a pipe.
+fn is_stream(file: &Path) -> bool {
+    is_stdin(file) || fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// To the second.

@@ -35,6 +35,9 @@ impl Contents {
         now: &Objects,
         cluster_scoped: impl Fn(&str, &str) -> bool,
     ) -> Difference {
+        if fresh.is_empty() {
+            return Difference::default();
+        }
         let mut ranks: BTreeSet<Rank> = fresh.keys().cloned().collect();
         let mut touched: HashSet<ObjectRef> = HashSet::new();
         let mut touch = |objects: &[Object]| touched.extend(objects.iter().map(|object| object.id.clone()));

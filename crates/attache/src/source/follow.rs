@@ -17,7 +17,7 @@ use super::progress::Progress;
 use crate::failure::Failure;
 
 /// A file that is empty for longer was not emptied only to be written anew.
-const EMPTIED: Duration = Duration::from_secs(1);
+const EMPTIED: Duration = Duration::from_secs(2);
 
 pub struct Followed {
     inputs: Vec<PathBuf>,

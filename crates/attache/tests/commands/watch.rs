@@ -310,8 +310,8 @@ fn what_cannot_be_read_counts_as_it_was() {
     let mut run = Run::start("-f manifests");
     run.write("more/strict.yaml", STRICT);
     run.wait_for("now affected by");
-    run.rename("policies.yaml", "policies.bak");
     // A link to itself: as good as a file without permission, also for those who may read everything.
+    fs::hard_link(run.path("policies.yaml"), run.path("policies.bak")).expect("linked");
     symlink("policies.yaml", run.path("policies.new")).expect("linked");
     run.rename("policies.new", "policies.yaml");
     run.wait_for("cannot read `manifests/policies.yaml`");
@@ -507,6 +507,7 @@ fn what_cannot_be_followed() {
         [
             run("attache watch"),
             run("attache watch -f - -f examples/bakery"),
+            run("attache watch -f /dev/null"),
             run("attache watch httproute/caks -f examples/bakery"),
             run("attache watch -f examples/bakery --poll 0"),
         ]
