@@ -131,17 +131,20 @@ impl<'e> Supporting<'e> {
             return;
         }
         let (model, world) = (self.model, self.engine.world());
+        let whole = |node: &NodeId| world.topology.whole(*node);
+        // What a Direct policy says on an object above is not passed down.
+        let above = match model.kind.class {
+            Class::Inherited => 0,
+            Class::Direct => nodes.iter().take_while(|node| Some(whole(node)) != nodes.last().map(whole)).count(),
+        };
+        let nodes = &nodes[above..];
         for &policy in self.contributors(chain).iter() {
             let is_on = |node: &NodeId| {
                 let stack = model.stack(stack_node(world, *node));
                 stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))
             };
             let first = nodes.iter().position(is_on).unwrap_or(nodes.len());
-            // What a Direct policy says on an object above is not passed down.
-            let whole = |node: &NodeId| world.topology.whole(*node);
-            let concerns =
-                |node: &&NodeId| model.kind.class == Class::Inherited || Some(whole(node)) == nodes.last().map(whole);
-            for node in nodes[first..].iter().filter(concerns) {
+            for node in &nodes[first..] {
                 *shift.entry((*node, policy)).or_default() += count;
             }
         }

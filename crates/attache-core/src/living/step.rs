@@ -103,7 +103,8 @@ impl Step<'_> {
         self.edit_nodes()?;
         let (routes, mut policies) = self.looking()?;
         let linked = Vec::from_iter(routes.iter().copied());
-        self.next.topology.relink(&self.next.objects, &linked, self.rivals(), &mut self.edited)?;
+        self.has_no_contest(&linked)?;
+        self.next.topology.relink(&self.next.objects, &linked, &mut self.edited)?;
         self.next.topology.settle(&self.next.objects, &self.edited)?;
         policies.extend(self.by_filter(&routes));
         let mut own: BTreeMap<ObjectId, bool> = routes.into_iter().map(|route| (route, true)).collect();
@@ -179,8 +180,21 @@ impl Step<'_> {
         }
     }
 
-    fn rivals(&self) -> bool {
-        [RouteKind::Http, RouteKind::Grpc].iter().all(|kind| self.census.count(GATEWAY_API, kind.name()) > 0)
+    /// Where routes of two kinds meet, who comes or goes may make a difference to others.
+    fn has_no_contest(&self, routes: &[ObjectId]) -> Result<(), Unfollowable> {
+        let left = || self.touched.iter().filter_map(|it| it.before.as_deref());
+        let was = |kind: &str| left().any(|it| it.id.group == GATEWAY_API && it.id.kind == kind);
+        let mut kinds = [RouteKind::Http, RouteKind::Grpc].into_iter().map(RouteKind::name);
+        let rivals = kinds.all(|kind| self.census.count(GATEWAY_API, kind) > 0 || was(kind));
+        let (before, next) = (self.before, &self.next);
+        let competes = || {
+            left().any(|route| before.topology.competes(&before.objects, route))
+                || routes.iter().any(|route| next.topology.competes(&next.objects, next.objects.get(*route)))
+        };
+        match rivals && competes() {
+            true => Err(Unfollowable),
+            false => Ok(()),
+        }
     }
 
     /// Adds and removes the nodes of objects, and reads the sections of those that say something else.

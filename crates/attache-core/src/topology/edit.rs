@@ -138,15 +138,19 @@ impl Topology {
         });
     }
 
+    /// Whether a route may have to compete with others for a hostname.
+    pub fn competes(&self, objects: &Objects, route: &Object) -> bool {
+        let is_rival = matches!(RouteKind::named(&route.id.kind), Some(RouteKind::Http | RouteKind::Grpc));
+        let owners = routes::parents(route)
+            .filter(|parent| matches!(api::level(parent.group, parent.kind), Level::Gateway | Level::ListenerSet))
+            .filter_map(|parent| parent.find(objects));
+        let owners: Vec<ObjectId> = if is_rival { owners.collect() } else { Vec::new() };
+        let index = Index::before(objects, self, owners.iter().copied());
+        owners.iter().any(|owner| contest::is_held(&index, *owner))
+    }
+
     /// Links routes, which may have been linked before, as they are now.
-    /// `rivals` says whether there are routes of different kinds that may have to compete for a hostname.
-    pub fn relink(
-        &mut self,
-        objects: &Objects,
-        ids: &[ObjectId],
-        rivals: bool,
-        edited: &mut Edited,
-    ) -> Result<(), Unfollowable> {
+    pub fn relink(&mut self, objects: &Objects, ids: &[ObjectId], edited: &mut Edited) -> Result<(), Unfollowable> {
         let found: Vec<Found> = {
             let owners = ids.iter().flat_map(|id| routes::parents(objects.get(*id)));
             let owners = owners
@@ -155,12 +159,6 @@ impl Topology {
             owners.sort_unstable();
             owners.dedup();
             let index = Index::before(objects, self, owners.iter().copied());
-            let competes = |id: &ObjectId| {
-                matches!(RouteKind::named(&objects.get(*id).id.kind), Some(RouteKind::Http | RouteKind::Grpc))
-            };
-            if rivals && ids.iter().any(competes) && owners.iter().any(|owner| contest::is_held(&index, *owner)) {
-                return Err(Unfollowable);
-            }
             let link = |id: &ObjectId| {
                 let (mut found, route) = (Found::default(), objects.get(*id));
                 routes::attach(&index, *id, route, &mut found);

@@ -58,6 +58,20 @@ put {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p3"},"spec":
 }
 
 #[test]
+fn a_direct_policy_of_a_listener_does_not_affect_the_gateway_though_it_targets_the_class_too() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g0"},"spec":{"gatewayClassName":"c","listeners":[{"name":"l0"}]}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy0s.laws.io"},"spec":{"class":"Direct","clusterTargets":true,"group":"laws.io","kind":"Policy0"}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","name":"p0","namespace":"a"},"spec":{"targetRefs":[{"kind":"Gateway","name":"g0","sectionName":"l0"}]}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p4"},"spec":{"targetRefs":[{"kind":"GatewayClass","name":"c"},{"kind":"Gateway","name":"g0","sectionName":"l0"}]}}
+batch
+put {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p0","namespace":"a"}}
+"#,
+    );
+}
+
+#[test]
 fn what_is_deleted_and_put_again_is_as_before() {
     holds(
         r#"
@@ -69,6 +83,19 @@ delete ["laws.io","Policy0","a-b","p3"]
 put {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p3","namespace":"a-b"}}
 "#,
     );
+}
+
+#[test]
+fn who_goes_no_longer_keeps_others_off_a_listener() {
+    let world = r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"pages","namespace":"default"},"spec":{"parentRefs":[{"name":"gw"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"listeners":[{"protocol":"HTTP"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"GRPCRoute","metadata":{"name":"r","namespace":"default"},"spec":{"parentRefs":[{"name":"gw"}]}}
+batch
+"#;
+    let pages = r#""apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"pages","namespace":"default"}"#;
+    holds(&format!(r#"{world}delete ["gateway.networking.k8s.io","HTTPRoute","default","pages"]"#));
+    holds(&format!("{world}put {{{pages}}}"));
 }
 
 #[test]
