@@ -72,7 +72,7 @@ impl Watch {
         }
         let (kinds, _) = built_in();
         let cluster_scoped = |group: &str, kind: &str| is_cluster_scoped(&kinds, group, kind);
-        let mut files = Followed::new(&global.files, self.poll.map(Duration::from_secs))?;
+        let mut files = Followed::new(&global.files, self.poll.map(Duration::from_secs));
         let News { edits, problems, .. } =
             files.look(&HashSet::new(), &Objects::default(), global.quiet, cluster_scoped);
         let objects = edits.into_iter().filter_map(|edit| match edit {
@@ -83,6 +83,7 @@ impl Watch {
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
         show_some(problems.iter().chain(living.now().problems()).filter(shown));
         let concern = self.concern(living.now(), global)?;
+        files.end_on_interrupt()?;
         if !global.quiet {
             write_watching(living.now(), files.len());
         }

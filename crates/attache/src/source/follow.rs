@@ -28,7 +28,6 @@ pub struct Followed {
     wrong: BTreeMap<PathBuf, Vec<Problem>>,
     /// When to look again, even if nothing happens.
     again: Option<Instant>,
-    problems: Vec<Problem>,
 }
 
 /// A file as it was when it was last read.
@@ -51,19 +50,34 @@ pub struct News {
     pub mended: Vec<PathBuf>,
 }
 
+#[derive(Default)]
+struct Sorted {
+    to_read: Vec<ToRead>,
+    gone: Vec<Rank>,
+}
+
+struct ToRead {
+    rank: Rank,
+    was_there: bool,
+    file: File,
+}
+
 impl Followed {
     /// With `every`, files are looked at so often, without waiting for notifications.
-    pub fn new(inputs: &[PathBuf], every: Option<Duration>) -> Result<Followed, Failure> {
-        let (notices, problems) = Notices::new(every)?;
-        Ok(Followed {
+    pub fn new(inputs: &[PathBuf], every: Option<Duration>) -> Followed {
+        Followed {
             inputs: inputs.to_vec(),
-            notices,
+            notices: Notices::new(every),
             files: BTreeMap::new(),
             contents: Contents::default(),
             wrong: BTreeMap::new(),
             again: None,
-            problems,
-        })
+        }
+    }
+
+    /// From now on Ctrl-C ends the waiting.
+    pub fn end_on_interrupt(&self) -> Result<(), Failure> {
+        self.notices.end_on_interrupt()
     }
 
     /// How many files there are that say something.
@@ -85,9 +99,39 @@ impl Followed {
         quiet: bool,
         cluster_scoped: impl Fn(&str, &str) -> bool,
     ) -> News {
-        let Found { files: found, obstacles, .. } = self.find();
+        let found = self.find();
+        let Sorted { to_read, gone } = self.sort(found.files, &found.obstacles, touched);
+        let mut fresh: BTreeMap<Rank, Vec<Object>> = gone.into_iter().map(|rank| (rank, Vec::new())).collect();
+        let progress = Progress::new(to_read.iter().map(|it| it.file.stamp.size).sum(), quiet);
+        let read = |it: ToRead| (super::read(&it.file, &progress), it);
+        for (reading, ToRead { rank, was_there, file }) in to_read.into_par_iter().map(read).collect::<Vec<_>>() {
+            let stale = was_there && reading.problems.iter().any(Problem::is_error);
+            if !stale {
+                fresh.insert(rank.clone(), reading.objects);
+            }
+            self.files.insert(rank, Known { stamp: file.stamp, problems: reading.problems, stale, emptied: None });
+        }
+        let Difference { edits, warnings } = self.contents.replace(fresh, now, cluster_scoped);
+        let (mut problems, mended) = self.compare(&found.obstacles);
+        problems.extend(warnings);
+        problems.append(&mut self.notices.problems);
+        News { edits, problems, mended }
+    }
+
+    /// A folder is looked through only after it is watched, so that nothing that happens in it gets lost.
+    fn find(&mut self) -> Found {
+        loop {
+            let found = files::find(&self.inputs);
+            if !self.notices.follow(&self.inputs, &found) {
+                return found;
+            }
+        }
+    }
+
+    /// Finds out which files to read, and which are gone. All others stay as they are known.
+    fn sort(&mut self, found: Vec<File>, obstacles: &[Obstacle], touched: &HashSet<PathBuf>) -> Sorted {
         let mut before = std::mem::take(&mut self.files);
-        let mut to_read = Vec::new();
+        let mut sorted = Sorted::default();
         self.again = None;
         for file in found {
             let Origin::Path(path) = &file.origin else { continue };
@@ -101,42 +145,17 @@ impl Followed {
                     self.again = self.again.into_iter().chain([emptied + EMPTIED]).min();
                     self.files.insert(rank, Known { emptied: Some(emptied), ..known });
                 }
-                known => to_read.push((rank, known.is_some(), file)),
+                known => sorted.to_read.push(ToRead { rank, was_there: known.is_some(), file }),
             }
         }
-        let mut fresh: BTreeMap<Rank, Vec<Object>> = BTreeMap::new();
         for (rank, known) in before {
             if obstacles.iter().any(|obstacle| obstacle.hides && rank.1.starts_with(&obstacle.path)) {
                 self.files.insert(rank, known);
             } else {
-                fresh.insert(rank, Vec::new());
+                sorted.gone.push(rank);
             }
         }
-        let progress = Progress::new(to_read.iter().map(|(.., file)| file.stamp.size).sum(), quiet);
-        let read =
-            |(rank, was_there, file): (Rank, bool, File)| (rank, was_there, super::read(&file, &progress), file.stamp);
-        for (rank, was_there, reading, stamp) in to_read.into_par_iter().map(read).collect::<Vec<_>>() {
-            let stale = was_there && reading.problems.iter().any(Problem::is_error);
-            if !stale {
-                fresh.insert(rank.clone(), reading.objects);
-            }
-            self.files.insert(rank, Known { stamp, problems: reading.problems, stale, emptied: None });
-        }
-        let Difference { edits, warnings } = self.contents.replace(fresh, now, cluster_scoped);
-        let (mut problems, mended) = self.compare(&obstacles);
-        problems.extend(warnings);
-        problems.append(&mut self.problems);
-        News { edits, problems, mended }
-    }
-
-    /// A folder is looked through only after it is watched, so that nothing that happens in it gets lost.
-    fn find(&mut self) -> Found {
-        loop {
-            let found = files::find(&self.inputs);
-            if !self.notices.follow(&self.inputs, &found, &mut self.problems) {
-                return found;
-            }
-        }
+        sorted
     }
 
     /// What is wrong and was not, and what was wrong and is not.

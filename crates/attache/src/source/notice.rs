@@ -24,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_secs(2);
 
 pub struct Notices {
+    sender: Sender<Signal>,
     signals: Receiver<Signal>,
     watcher: Option<RecommendedWatcher>,
     /// How often to look whatever is notified.
@@ -33,6 +34,8 @@ pub struct Notices {
     /// What happens to these, or to a folder on the way to them, is of interest.
     ways: BTreeSet<PathBuf>,
     watched: BTreeSet<PathBuf>,
+    /// What came in the way of being notified.
+    pub problems: Vec<Problem>,
 }
 
 enum Signal {
@@ -41,21 +44,38 @@ enum Signal {
 }
 
 impl Notices {
-    /// With `every`, there are no notifications and it is time to look each time so much time has passed.
-    pub fn new(every: Option<Duration>) -> Result<(Notices, Vec<Problem>), Failure> {
+    /// With `every`, there are no notifications, and it is time to look each time so much time has passed.
+    pub fn new(every: Option<Duration>) -> Notices {
         let (sender, signals) = mpsc::channel();
-        end_on_interrupt(sender.clone())?;
-        let folders = BTreeSet::new();
-        let mut notices =
-            Notices { signals, watcher: None, every, ways: folders.clone(), watched: folders.clone(), folders };
-        let mut problems = Vec::new();
+        let mut notices = Notices {
+            sender: sender.clone(),
+            signals,
+            watcher: None,
+            every,
+            folders: BTreeSet::new(),
+            ways: BTreeSet::new(),
+            watched: BTreeSet::new(),
+            problems: Vec::new(),
+        };
         if every.is_none() {
             match notify::recommended_watcher(move |event| _ = sender.send(Signal::Noticed(event))) {
                 Ok(watcher) => notices.watcher = Some(watcher),
-                Err(error) => problems.push(notices.look_instead(&error)),
+                Err(error) => notices.look_instead(&error),
             }
         }
-        Ok((notices, problems))
+        notices
+    }
+
+    /// From now on Ctrl-C is a wish to end. Who says it twice does not want to wait for what is being written.
+    pub fn end_on_interrupt(&self) -> Result<(), Failure> {
+        let (sender, mut said) = (self.sender.clone(), false);
+        let handler = move || {
+            if said || sender.send(Signal::End).is_err() {
+                std::process::exit(0);
+            }
+            said = true;
+        };
+        ctrlc::set_handler(handler).map_err(|error| Problem::error(format!("cannot wait for Ctrl-C: {error}")).into())
     }
 
     /// Waits until something happens to the files and then leaves them alone for a moment, or until it is `time`. Gives
@@ -85,77 +105,78 @@ impl Notices {
 
     fn is_of_interest(&mut self, event: notify::Result<Event>, touched: &mut HashSet<PathBuf>) -> bool {
         let Ok(event) = event else { return true };
-        match event.kind {
-            EventKind::Access(AccessKind::Close(AccessMode::Write)) => {}
-            // This is what our own reading is noticed as.
-            EventKind::Access(_) => return false,
-            _ => {}
+        // Our own reading is noticed too.
+        if matches!(event.kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write)) {
+            return false;
         }
-        let contents = matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)));
+        let in_place = matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)));
         let mut of_interest = event.need_rescan();
         for path in event.paths {
-            let within = |path: &Path| self.folders.contains(path);
-            if within(&path) || path.parent().is_some_and(within) || self.ways.iter().any(|way| way.starts_with(&path))
-            {
-                of_interest = true;
-                if !contents {
-                    self.forget(&path);
-                }
-                touched.insert(path);
+            if !self.is_near(&path) {
+                continue;
             }
+            of_interest = true;
+            if !in_place {
+                self.forget(&path);
+            }
+            touched.insert(path);
         }
         of_interest
     }
 
-    /// A folder that was moved or removed is followed to where nobody looks for it, and one by its name may come.
+    fn is_near(&self, path: &Path) -> bool {
+        let within = |path: &Path| self.folders.contains(path);
+        within(path) || path.parent().is_some_and(within) || self.ways.iter().any(|way| way.starts_with(path))
+    }
+
+    /// A folder that was moved is followed to where nobody looks for it, and another may come by its name.
     fn forget(&mut self, path: &Path) {
-        let stale: Vec<&PathBuf> = self.watched.iter().filter(|folder| folder.starts_with(path)).collect();
-        if let Some(watcher) = &mut self.watcher
-            && !stale.is_empty()
-        {
-            stale.iter().for_each(|folder| _ = watcher.unwatch(folder));
-            // Others of them may have been watched by another name.
-            self.watched.clear();
-        }
+        let Some(watcher) = &mut self.watcher else { return };
+        self.watched.retain(|folder| {
+            let stale = folder.starts_with(path);
+            if stale {
+                let _ = watcher.unwatch(folder);
+            }
+            !stale
+        });
     }
 
     /// Watches every folder in which something of interest may happen. Gives whether some of them were not watched: what
     /// was found in them before is not certain.
-    pub fn follow(&mut self, inputs: &[PathBuf], found: &Found, problems: &mut Vec<Problem>) -> bool {
+    pub fn follow(&mut self, inputs: &[PathBuf], found: &Found) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
-        let ways = inputs.iter().filter_map(|input| way(input));
-        let linked = found.files.iter().map(|file| &file.real);
-        let linked = linked.filter(|real| real.parent().is_some_and(|folder| !found.folders.contains(folder)));
-        let linked = linked.filter_map(|real| Some((real.parent()?.to_path_buf(), real.clone())));
-        let mut wanted = found.folders.clone();
+        self.folders.clone_from(&found.folders);
         self.ways.clear();
-        for (folder, way) in ways.chain(linked) {
+        let mut wanted = found.folders.clone();
+        let links = found.files.iter().filter_map(|file| Some((file.real.parent()?.to_path_buf(), file.real.clone())));
+        let links = links.filter(|(folder, _)| !found.folders.contains(folder));
+        for (folder, way) in inputs.iter().filter_map(|input| way(input)).chain(links) {
             wanted.insert(folder);
             self.ways.insert(way);
         }
-        self.folders.clone_from(&found.folders);
         for folder in self.watched.difference(&wanted) {
             let _ = watcher.unwatch(folder);
         }
-        let mut failure = None;
-        let mut paths = watcher.paths_mut();
         let new: Vec<&PathBuf> = wanted.difference(&self.watched).collect();
-        for folder in &new {
-            failure = paths.add(folder, RecursiveMode::NonRecursive).err().filter(is_limit).or(failure);
-        }
-        failure = paths.commit().err().or(failure);
         let is_new = !new.is_empty();
+        let mut paths = watcher.paths_mut();
+        let failures = new.into_iter().filter_map(|folder| paths.add(folder, RecursiveMode::NonRecursive).err());
+        let failure = failures.filter(is_limit).last();
+        let failure = paths.commit().err().or(failure);
         self.watched = wanted;
         if let Some(failure) = failure {
-            problems.push(self.look_instead(&failure));
+            self.look_instead(&failure);
         }
         is_new
     }
 
-    fn look_instead(&mut self, error: &notify::Error) -> Problem {
-        let every = *self.every.insert(EVERY);
-        let message = format!("not all changes will be notified: {error}");
-        Problem::warning(message).help(format!("looking every {} s instead: see `--poll`", every.as_secs()))
+    fn look_instead(&mut self, error: &notify::Error) {
+        if self.every.is_none() {
+            let problem = Problem::warning(format!("not all changes will be notified: {error}"));
+            let help = format!("looking every {} seconds instead: see `--poll`", EVERY.as_secs());
+            self.problems.push(problem.help(help));
+            self.every = Some(EVERY);
+        }
     }
 }
 
@@ -177,16 +198,4 @@ fn way(path: &Path) -> Option<(PathBuf, PathBuf)> {
         let way = real.join(path.strip_prefix(above).ok()?);
         Some((real, way))
     })
-}
-
-/// The first Ctrl-C is a wish to end. Who says it twice does not want to wait for what is being written.
-fn end_on_interrupt(sender: Sender<Signal>) -> Result<(), Failure> {
-    let mut said = false;
-    let handler = move || {
-        if said || sender.send(Signal::End).is_err() {
-            std::process::exit(0);
-        }
-        said = true;
-    };
-    ctrlc::set_handler(handler).map_err(|error| Problem::error(format!("cannot wait for Ctrl-C: {error}")).into())
 }
