@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use attache_core::kinds::{Registry, Settings, built_in};
+use attache_core::lint::RULES;
 use attache_core::names::{KindName, known_kinds};
 use attache_core::object::{ObjectRef, Objects};
 use attache_core::topology::Topology;
@@ -75,6 +76,7 @@ fn prepared(command: clap::Command, anything: bool) -> clap::Command {
             ("POLICY", _) => ArgValueCompleter::new(policies),
             ("KIND" | "KIND[:RULE]", _) => ArgValueCompleter::new(policy_kinds),
             ("NS", _) => ArgValueCompleter::new(namespaces),
+            ("ID", "explain") => ArgValueCompleter::new(lint_rules),
             ("NS/NAME", "gateway") => ArgValueCompleter::new(|word: &OsStr| names_of("gateway", word)),
             ("NS/NAME", "service") => ArgValueCompleter::new(|word: &OsStr| names_of("service", word)),
             _ => return arg.hide(hidden),
@@ -110,6 +112,10 @@ fn namespaces(word: &OsStr) -> Vec<CompletionCandidate> {
         _ => object.id.namespace.to_string(),
     });
     offer(named.filter(|namespace| !namespace.is_empty()).collect(), &word.to_string_lossy())
+}
+
+fn lint_rules(word: &OsStr) -> Vec<CompletionCandidate> {
+    offer(RULES.iter().map(|rule| rule.id.to_owned()).collect(), &word.to_string_lossy())
 }
 
 fn names_of(kind: &str, word: &OsStr) -> Vec<CompletionCandidate> {

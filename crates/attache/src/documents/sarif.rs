@@ -22,12 +22,20 @@ pub fn sarif_log(findings: &[Finding]) -> Value {
 }
 
 fn descriptor(rule: &Rule) -> Value {
+    // Code scanners want all of these.
     json!({
         "id": rule.id,
+        "name": rule.id.split('-').map(capitalised).collect::<String>(),
         "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.explanation.split("\n\n").next().unwrap_or_default().replace('\n', " ")},
         "help": {"text": rule.explanation, "markdown": rule.explanation},
         "defaultConfiguration": {"level": level(rule.severity)},
     })
+}
+
+fn capitalised(word: &str) -> String {
+    let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
 }
 
 fn result(finding: &Finding) -> Value {

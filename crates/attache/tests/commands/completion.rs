@@ -81,6 +81,11 @@ fn namespaces_and_policy_kinds() {
 }
 
 #[test]
+fn lint_rules() {
+    assert_eq!(offered("attache lint --explain never│"), "never-wins");
+}
+
+#[test]
 fn files() {
     assert_eq!(offered("attache topology -f examples/bakery/ba│"), "examples/bakery/baker.yaml");
 }
