@@ -97,6 +97,11 @@ pub fn find(inputs: &[PathBuf]) -> Found {
     found
 }
 
+/// Whether a file is read where only its folder is named.
+pub fn is_manifest(path: &Path) -> bool {
+    path.extension().and_then(OsStr::to_str).is_some_and(|end| EXTENSIONS.contains(&end))
+}
+
 pub fn unreadable(name: &str, error: &io::Error) -> Problem {
     match error.kind() {
         io::ErrorKind::NotFound => Problem::error(format!("there is no file or folder `{name}`")),
@@ -152,7 +157,7 @@ impl Finder {
         entries.sort_by_key(fs::DirEntry::path);
         for entry in entries {
             let path = entry.path();
-            let manifest = path.extension().and_then(OsStr::to_str).is_some_and(|end| EXTENSIONS.contains(&end));
+            let manifest = is_manifest(&path);
             match fs::metadata(&path) {
                 Ok(found) if found.is_dir() => self.folder(&path),
                 Ok(found) if manifest => {

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use attache_core::problem::Problem;
-use notify::event::{AccessKind, AccessMode, ModifyKind};
+use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind};
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::files::Found;
+use super::files::{Found, is_manifest};
 use crate::failure::Failure;
 
 /// For so long nothing happens when an editor, or a tool that writes many files, is done.
@@ -110,9 +110,11 @@ impl Notices {
             return false;
         }
         let in_place = matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)));
+        let is_file =
+            in_place || matches!(event.kind, EventKind::Create(CreateKind::File) | EventKind::Remove(RemoveKind::File));
         let mut of_interest = event.need_rescan();
         for path in event.paths {
-            if !self.is_near(&path) {
+            if !self.is_near(&path) || is_file && !is_manifest(&path) && !self.ways.contains(&path) {
                 continue;
             }
             of_interest = true;
@@ -149,7 +151,7 @@ impl Notices {
         self.ways.clear();
         let mut wanted = found.folders.clone();
         let links = found.files.iter().filter_map(|file| Some((file.real.parent()?.to_path_buf(), file.real.clone())));
-        let links = links.filter(|(folder, _)| !found.folders.contains(folder));
+        let links = links.filter(|(folder, file)| !found.folders.contains(folder) || !is_manifest(file));
         for (folder, way) in inputs.iter().filter_map(|input| way(input)).chain(links) {
             wanted.insert(folder);
             self.ways.insert(way);

@@ -246,10 +246,15 @@ fn links_that_come_to_lead_elsewhere() {
     symlink("..two", run.path("..data_tmp")).expect("linked");
     run.rename("..data_tmp", "..data");
     run.wait_for("→ 6");
-    // What a link leads to may be written too.
-    let text = run.with_attempts(7);
-    fs::write(run.path("..two/policies.yaml"), text).expect("writable");
+    // What a link leads to may be written too, whatever its name is.
+    fs::write(run.path("..two/policies.yaml"), run.with_attempts(7)).expect("writable");
     run.wait_for("→ 7");
+    run.write("policies.txt", &run.with_attempts(8));
+    symlink("policies.txt", run.path("policies.new")).expect("linked");
+    run.rename("policies.new", "policies.yaml");
+    run.wait_for("→ 8");
+    run.write("policies.txt", &run.with_attempts(9));
+    run.wait_for("→ 9");
     insta::assert_snapshot!(run.end());
 }
 
