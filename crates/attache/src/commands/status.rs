@@ -34,6 +34,8 @@ pub struct Status {
 
 /// How many targets are shown before the rest is only counted.
 const MOST: usize = 20;
+/// Of more objects than these the first few targets tell nobody anything, and to find them takes as long as to find all.
+const MANY: usize = 2000;
 
 impl Status {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
@@ -45,20 +47,28 @@ impl Status {
         let mut policies = input.engine.policy_statuses();
         policies
             .retain(|status| namespace.is_none_or(|wanted| input.engine.policy_id(status.policy).namespace == wanted));
-        let mut targets = input.engine.target_statuses();
-        targets.retain(|status| input.is_in(status.target, namespace));
+        let targets = || {
+            let mut targets = input.engine.target_statuses();
+            targets.retain(|status| input.is_in(status.target, namespace));
+            targets
+        };
         match self.output {
-            Some(Format::Json) => screen.json(&status_list(&input, &policies, &targets))?,
-            Some(Format::Yaml) => screen.yaml(&status_list(&input, &policies, &targets))?,
+            Some(Format::Json) => screen.json(&status_list(&input, &policies, &targets()))?,
+            Some(Format::Yaml) => screen.yaml(&status_list(&input, &policies, &targets()))?,
             Some(Format::Name) => {
                 for status in &policies {
                     writeln!(screen, "{}", input.policy(status.policy))?;
                 }
             }
+            None if input.engine.objects().len() > MANY => {
+                write_policies(&input, &policies, namespace, screen)?;
+                let see = format!("the policies that affect each target: {} status -o wide", program());
+                writeln!(screen, "\n{}", paint(DIM, see))?;
+            }
             None | Some(Format::Wide) => {
                 write_policies(&input, &policies, namespace, screen)?;
                 let most = if self.output.is_none() { MOST } else { usize::MAX };
-                write_targets(&input, &targets, most, screen)?;
+                write_targets(&input, &targets(), most, screen)?;
             }
         }
         Ok(input.verdict)

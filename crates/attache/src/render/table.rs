@@ -119,7 +119,7 @@ fn write_below(cells: &[Cell], screen: &mut Screen) -> io::Result<()> {
 
 impl Cell {
     fn width(&self) -> usize {
-        self.0.iter().map(|span| span.text.width()).sum()
+        self.0.iter().map(|span| width(&span.text)).sum()
     }
 
     /// Writes a cell that starts at column `at`, after a gap: folded there or, if too little room is left, on the next line
@@ -142,7 +142,7 @@ impl Cell {
     /// Lines no wider than `room`: the last text is folded, and what comes before it stands on the first of them.
     fn folded(&self, room: Option<usize>) -> Vec<Cell> {
         let Some((last, first)) = self.0.split_last() else { return Vec::new() };
-        let start = self.width() - last.text.width();
+        let start = self.width() - width(&last.text);
         let mut first = Some(first.to_vec());
         let lines = fold(&last.text, room.map(|room| room.saturating_sub(start)));
         let line = |text: String| {
@@ -184,6 +184,11 @@ impl From<&str> for Cell {
     }
 }
 
+/// How many columns a text takes. Most are plain, and long lists have many.
+fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
 /// `text` in lines no wider than `width`, broken at spaces. Its indent stays.
 pub fn fold(text: &str, width: Option<usize>) -> Vec<String> {
     let Some(width) = width else { return vec![text.to_owned()] };
@@ -192,7 +197,7 @@ pub fn fold(text: &str, width: Option<usize>) -> Vec<String> {
     for word in words.split(' ') {
         match lines.last_mut() {
             Some(line) if line.trim_start().is_empty() => line.push_str(word),
-            Some(line) if line.width() + 1 + word.width() <= width => {
+            Some(line) if self::width(line) + 1 + self::width(word) <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
