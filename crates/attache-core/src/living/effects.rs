@@ -131,20 +131,16 @@ impl<'e> Supporting<'e> {
             return;
         }
         let (model, world) = (self.model, self.engine.world());
+        // What a Direct policy says on another object above is not passed down.
         let whole = |node: &NodeId| world.topology.whole(*node);
-        // What a Direct policy says on an object above is not passed down.
-        let above = match model.kind.class {
-            Class::Inherited => 0,
-            Class::Direct => nodes.iter().take_while(|node| Some(whole(node)) != nodes.last().map(whole)).count(),
-        };
-        let nodes = &nodes[above..];
+        let concerns =
+            |node: &&NodeId| model.kind.class == Class::Inherited || Some(whole(node)) == nodes.last().map(whole);
         for &policy in self.contributors(chain).iter() {
             let is_on = |node: &NodeId| {
                 let stack = model.stack(stack_node(world, *node));
                 stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))
             };
-            let first = nodes.iter().position(is_on).unwrap_or(nodes.len());
-            for node in &nodes[first..] {
+            for node in nodes.iter().filter(concerns).skip_while(|node| !is_on(node)) {
                 *shift.entry((*node, policy)).or_default() += count;
             }
         }

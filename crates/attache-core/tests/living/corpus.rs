@@ -1,4 +1,4 @@
-//! The worlds of all PolicyTests: whatever the engine can do is shown in one of them.
+//! The worlds of all PolicyTests, for whatever the engine can do is shown in one of them; and some that are denser.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,6 +17,9 @@ pub static CORPUS: LazyLock<Corpus> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut corpus = Corpus::default();
     add_folder(&mut corpus, &root.join("conformance"));
+    for file in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/living/worlds")) {
+        corpus.dense.push(read(&file).iter().map(document).collect());
+    }
     for file in files(&root.join("kinds")) {
         corpus.kinds.extend(read(&file).iter().map(document));
     }
@@ -27,6 +30,8 @@ pub static CORPUS: LazyLock<Corpus> = LazyLock::new(|| {
 pub struct Corpus {
     /// Of each file the worlds of its tests.
     pub worlds: Vec<Vec<Vec<Value>>>,
+    /// Worlds in which much depends on much.
+    pub dense: Vec<Vec<Value>>,
     /// The PolicyKinds that are built in.
     pub kinds: Vec<Value>,
 }

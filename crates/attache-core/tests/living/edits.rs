@@ -16,7 +16,11 @@ type Words = BTreeMap<String, Vec<Value>>;
 
 pub fn case(world: World, seed: u64) -> Case {
     let mut dice = Dice(seed);
-    let mut pool = if dice.one_in(3) { Vec::new() } else { world.0 };
+    let mut pool = match dice.below(4) {
+        0..2 => world.0,
+        2 => dice.of(&CORPUS.dense).cloned().unwrap_or_default(),
+        _ => Vec::new(),
+    };
     if pool.is_empty() || dice.one_in(3) {
         for _ in 0..=dice.below(2) {
             let tests = dice.of(&CORPUS.worlds).unwrap();

@@ -72,6 +72,22 @@ put {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p0","namespa
 }
 
 #[test]
+fn a_direct_policy_of_a_service_on_both_sides_of_a_route_does_not_affect_the_route() {
+    holds(
+        r#"
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"a"}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"producer","namespace":"a"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"s"}],"rules":[{"backendRefs":[{"name":"s"}]}]}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"meshpolicies.example.io"},"spec":{"group":"example.io","kind":"MeshPolicy"}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"directpolicies.example.io"},"spec":{"class":"Direct","group":"example.io","kind":"DirectPolicy"}}
+{"apiVersion":"example.io/v1","kind":"MeshPolicy","metadata":{"name":"own","namespace":"a"},"spec":{"defaults":{"timeout":1},"targetRef":{"kind":"Service","name":"s"}}}
+{"apiVersion":"example.io/v1","kind":"DirectPolicy","metadata":{"name":"labelled","namespace":"a"},"spec":{"targetSelectors":[{"kind":"Service"}]}}
+batch
+put {"apiVersion":"example.io/v1","kind":"MeshPolicy","metadata":{"name":"own","namespace":"a"}}
+"#,
+    );
+}
+
+#[test]
 fn what_is_deleted_and_put_again_is_as_before() {
     holds(
         r#"
