@@ -56,7 +56,9 @@ impl Engine {
             *known.entry(chain).or_insert_with(|| !has(model.effective(world, chain), requirement.rule.as_deref()))
         };
         for target in model.effective_targets(world) {
-            let Some(level) = requirement.on else {
+            // Nothing else on the way to a backend is one: its scopes need only be counted.
+            let is_alone = |level: Level| level == Level::Backend && self.topology().node(target).level == level;
+            let Some(level) = requirement.on.filter(|level| !is_alone(*level)) else {
                 model.chains_at(target).iter().for_each(|(chain, scopes)| count(target, *scopes, lacks(*chain)));
                 continue;
             };
