@@ -1,7 +1,11 @@
 #![allow(clippy::unwrap_used)]
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
+use attache_core::living::Edit;
+use attache_core::object::{Object, ObjectRef, Objects};
 use tempfile::TempDir;
 
 use super::*;
@@ -121,4 +125,66 @@ fn the_line_of_a_problem_is_found_again() {
     let mut excerpts = Excerpts::default();
     assert_eq!(excerpts.line(&reading.problems[0]), Some("kind: K"));
     assert_eq!(excerpts.line(&Problem::error("x").in_file(&"<stdin>".into())), None);
+}
+
+/// Numbers that look random, and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % sides
+    }
+}
+
+#[test]
+fn whatever_happens_to_files_that_are_followed_they_say_what_they_would_if_read_afresh() {
+    let folder = folder(&[("one/a.yaml", &service("a")), ("two/b.yaml", &service("b"))]);
+    let inputs = ["one", "two", "one/a.yaml"].map(|name| folder.path().join(name));
+    let mut followed = Followed::new(&inputs, Some(Duration::from_secs(1)));
+    let mut now: BTreeMap<ObjectRef, Object> = BTreeMap::new();
+    let mut dice = Dice(1);
+    for step in 0..300 {
+        let [path, other] = [(); 2].map(|()| {
+            let folders = ["one", "two", "one/in", "two/in/deep"];
+            let name = ["a.yaml", "b.yaml", "c.yml", "d.txt"][dice.throw(4)];
+            folder.path().join(folders[dice.throw(4)]).join(name)
+        });
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match dice.throw(5) {
+            0 => _ = fs::remove_file(&path),
+            1 => _ = fs::remove_dir_all(path.parent().unwrap()),
+            2 => _ = fs::rename(&path, &other),
+            _ => fs::write(&path, text(&mut dice)).unwrap(),
+        }
+        // What was written at the same moment, and is as long, is only seen if somebody tells.
+        let touched: HashSet<PathBuf> = fs::canonicalize(&path).into_iter().collect();
+        let objects = Objects::new(now.values().cloned().collect());
+        for edit in followed.look(&touched, &objects, true, |_, _| false).edits {
+            match edit {
+                Edit::Put(object) => _ = now.insert(object.id.clone(), object),
+                Edit::Delete(id) => assert!(now.remove(&id).is_some(), "{id} was not there"),
+            }
+        }
+        let mut afresh = load(&inputs, true, |_, _| false).objects;
+        afresh.sort_by(|a, b| a.id.cmp(&b.id));
+        assert!(now.values().eq(&afresh), "{step}: {now:#?} is not {afresh:#?}");
+    }
+}
+
+/// Some services, and at times a CRD that says where some of them live.
+fn text(dice: &mut Dice) -> String {
+    let mut text = String::from("# some\n");
+    for _ in 0..dice.throw(4) {
+        let (name, namespace) = (["a", "b", "c"][dice.throw(3)], ["", "here", "there"][dice.throw(3)]);
+        text += &format!("---\napiVersion: v1\nkind: Cake\nmetadata: {{name: {name}, namespace: '{namespace}'}}\n");
+    }
+    if dice.throw(6) == 0 {
+        let scope = ["Cluster", "Namespaced"][dice.throw(2)];
+        text += &format!(
+            "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: cakes}}\n\
+             spec: {{group: '', names: {{kind: Cake}}, scope: {scope}}}\n"
+        );
+    }
+    text
 }
