@@ -171,7 +171,9 @@ impl Soak {
                 put(&|it| it["metadata"]["name"] = json!(new))
             }
             (5, "HTTPRoute") => put(&|it| it["spec"]["hostnames"] = json!([format!("{new}.example.com")])),
-            (6, "HTTPRoute") => put(&|it| it["spec"]["rules"][0]["backendRefs"][0]["name"] = json!(new)),
+            (6, "HTTPRoute") => {
+                put(&|it| it["spec"]["rules"] = json!([{"backendRefs": [{"name": new, "port": 8080}]}]))
+            }
             (7, "HTTPRoute") => put(&|it| it["spec"]["rules"] = json!([{"name": new}])),
             (6..8, "LimitPolicy" | "AuthPolicy") => {
                 put(&|it| it["spec"]["defaults"] = json!({"limits": {new.as_str(): {"rate": new}}}))
