@@ -6,8 +6,9 @@ mod report;
 mod step;
 mod touched;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::engine::Engine;
 use crate::kinds::{PolicyKind, Settings};
@@ -36,6 +37,26 @@ impl Edit {
             Edit::Delete(id) => id,
         }
     }
+}
+
+impl Edit {
+    /// Whether anything is another after it.
+    fn matters(&self, objects: &Objects) -> bool {
+        let Some(was) = objects.find(self.id()).map(|id| objects.get(id)) else { return matches!(self, Edit::Put(_)) };
+        match self {
+            Edit::Delete(_) => true,
+            Edit::Put(is) => is.created != was.created || is.source != was.source || is.body != was.body,
+        }
+    }
+}
+
+fn last_of_each(edits: Vec<Edit>) -> Vec<Edit> {
+    if edits.len() < 2 {
+        return edits;
+    }
+    let last: HashMap<ObjectRef, usize> = edits.iter().enumerate().map(|(at, it)| (it.id().clone(), at)).collect();
+    let edits = edits.into_iter().enumerate();
+    edits.filter(|(at, edit)| last.get(edit.id()) == Some(at)).map(|(_, edit)| edit).collect()
 }
 
 /// What is kept for the next batch.
@@ -84,9 +105,15 @@ impl Living {
     /// Takes a batch of edits, of which the last counts for each object, and tells what they change.
     pub fn apply(&mut self, batch: impl IntoIterator<Item = Edit>) -> Report {
         let before = Arc::clone(&self.now);
+        let edits = last_of_each(batch.into_iter().collect());
+        let edits: Vec<Edit> = edits.into_iter().filter(|edit| edit.matters(&before.objects)).collect();
+        if edits.is_empty() {
+            return Report::nothing(before);
+        }
         let mut next = Engine::clone(&before);
-        let touched = self.edit(&before, &mut next, batch);
-        if touched.is_empty() {
+        let touched = self.edit(&before, &mut next, edits);
+        if !touched.iter().any(|touched| touched.matters(&before)) {
+            self.now = Arc::new(next);
             return Report::nothing(before);
         }
         let gone: Vec<ObjectId> = touched.iter().filter(|it| it.after.is_none()).map(|it| it.id).collect();
@@ -112,35 +139,24 @@ impl Living {
     }
 
     /// Edits the objects, and tells which of them are others than before.
-    fn edit(&mut self, before: &Engine, next: &mut Engine, batch: impl IntoIterator<Item = Edit>) -> Vec<Touched> {
-        // What is deleted and put again is the same object.
-        let edits: BTreeMap<ObjectRef, Edit> = batch.into_iter().map(|edit| (edit.id().clone(), edit)).collect();
-        let mut ids: Vec<ObjectId> = Vec::new();
-        for edit in edits.into_values() {
-            match edit {
-                Edit::Put(object) => {
-                    let free = &mut self.free_ids;
-                    ids.push(next.objects.put(Arc::new(object), || free.pop()));
-                }
+    fn edit(&mut self, before: &Engine, next: &mut Engine, edits: Vec<Edit>) -> Vec<Touched> {
+        let free = &mut self.free_ids;
+        let mut touched = Vec::with_capacity(edits.len());
+        for edit in edits {
+            let id = match edit {
+                Edit::Put(object) => next.objects.put(Arc::new(object), || free.pop()),
                 Edit::Delete(name) => {
-                    if let Some(id) = next.objects.find(&name) {
-                        next.objects.remove(id);
-                        ids.push(id);
-                    }
+                    let Some(id) = next.objects.find(&name) else { continue };
+                    next.objects.remove(id);
+                    id
                 }
-            }
-        }
-        ids.sort_unstable();
-        let touched = ids.into_iter().filter_map(|id| {
-            let (was, is) = (before.objects.shared(id), next.objects.shared(id));
-            let what = match (was, is) {
-                (Some(was), Some(is)) => What::between(was, is),
-                _ => What::exists(),
             };
-            let same = what == What::default() && was.zip(is).is_some_and(|(was, is)| was.source == is.source);
-            (!same).then(|| Touched { id, before: was.cloned(), after: is.cloned(), what })
-        });
-        touched.collect()
+            let (was, is) = (before.objects.shared(id).cloned(), next.objects.shared(id).cloned());
+            let what = was.as_ref().zip(is.as_ref()).map_or(What::exists(), |(was, is)| What::between(was, is));
+            touched.push(Touched { id, before: was, after: is, what });
+        }
+        touched.sort_by_key(|touched| touched.id);
+        touched
     }
 
     /// Follows a change step by step. If it cannot be followed, nothing that is kept is of any use.

@@ -7,11 +7,11 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::{HashMap, HashSet};
 
 use super::lookers::{Key, Lookers, is_choosable};
-use super::touched::Touched;
+use super::touched::{Touched, tells_of_kinds};
 use crate::attachment::{Attached, Attaching, Attachment, by_filter, filters};
 use crate::chain::Hierarchy;
 use crate::engine::Engine;
-use crate::kinds::{DictatedBy, KindId, KindName, Placements, infer, schema};
+use crate::kinds::{DictatedBy, KindId, infer};
 use crate::model::{Ledger, Model, Moved};
 use crate::object::{Object, ObjectId, ObjectRef};
 use crate::order::is_rejected_everywhere;
@@ -126,23 +126,13 @@ impl Step<'_> {
     /// Whether a change is one that can be followed.
     fn is_followed(&self, touched: &Touched) -> Result<(), Unfollowable> {
         let (Some(id), what) = (touched.name(), touched.what) else { return Err(Unfollowable) };
-        let is = |(group, kind): (&str, &str)| id.group == group && id.kind == kind;
-        if is((schema::GROUP, schema::KIND)) || is((infer::CRD_GROUP, infer::CRD_KIND)) {
+        if tells_of_kinds(self.before, id) {
             return Err(Unfollowable);
         }
         let kinds = &self.next.kinds;
-        let bindings = kinds.iter().filter_map(|(_, kind)| kind.bindings.as_ref());
-        let is_kind = |name: &KindName| name.is(&id.group, &id.kind);
-        for bindings in bindings {
-            let Placements { kind, decisions, targets, set_bindings, .. } = &bindings.placements;
-            let sets = bindings.sets.as_ref().map(|(kind, _)| kind);
-            if [kind, decisions, targets, set_bindings, &bindings.kind].into_iter().chain(sets).any(is_kind) {
-                return Err(Unfollowable);
-            }
-        }
         // A CRD that may be that of a policy is a problem only where there are objects of it.
         let unlabelled = kinds.unlabelled().iter().filter_map(|crd| infer::Crd::read(self.next.objects.get(*crd)));
-        if what.exists && unlabelled.into_iter().any(|crd| is((crd.group(), crd.kind()))) {
+        if what.exists && unlabelled.into_iter().any(|crd| crd.group() == id.group && crd.kind() == id.kind) {
             return Err(Unfollowable);
         }
         if !what.counts() {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::engine::Engine;
+use crate::kinds::{KindName, Placements, infer, schema};
 use crate::object::{Object, ObjectId, ObjectRef};
 use crate::value::Value;
 
@@ -25,13 +27,19 @@ pub struct What {
     pub annotations: bool,
     /// When it was made.
     pub age: bool,
-    /// What nothing else depends on: its status, or its generation and the like.
+    /// Only what nothing else depends on: its status, where it was read, what the API server keeps for itself.
     pub rest: bool,
 }
 
 impl Touched {
     pub fn name(&self) -> Option<&ObjectRef> {
         self.after.as_ref().or(self.before.as_ref()).map(|object| &object.id)
+    }
+
+    /// Whether more than the object itself is another. What is wrong with policies and kinds has its place in a file.
+    pub fn matters(&self, engine: &Engine) -> bool {
+        let is_policy = |id: &ObjectRef| engine.kinds.find(&id.group, &id.kind).is_some();
+        self.what.counts() || self.name().is_some_and(|id| is_policy(id) || tells_of_kinds(engine, id))
     }
 
     /// How it was and how it is.
@@ -46,10 +54,12 @@ impl What {
     }
 
     pub fn between(before: &Object, after: &Object) -> What {
-        let mut what = What { age: before.created != after.created, ..What::default() };
+        let rest = before.source != after.source;
+        let mut what = What { age: before.created != after.created, rest, ..What::default() };
         if before.body == after.body {
             return what;
         }
+        what.rest = true;
         let field = |object: &Object, name: &str| object.body.get(name).cloned();
         let keys = before.body.entries().iter().chain(after.body.entries()).map(|(key, _)| key.as_str());
         for key in keys {
@@ -58,9 +68,8 @@ impl What {
                     "metadata" => {
                         what.labels = before.labels() != after.labels();
                         what.annotations = annotations(before) != annotations(after);
-                        what.rest = true;
                     }
-                    "status" => what.rest = true,
+                    "status" => {}
                     _ => what.spec = true,
                 }
             }
@@ -72,6 +81,20 @@ impl What {
     pub fn counts(self) -> bool {
         self.exists || self.spec || self.labels || self.annotations || self.age
     }
+}
+
+/// Whether an object tells of policy kinds, or of where policies are bound, with its status perhaps.
+pub fn tells_of_kinds(engine: &Engine, id: &ObjectRef) -> bool {
+    let is = |(group, kind): (&str, &str)| id.group == group && id.kind == kind;
+    let is_kind = |name: &KindName| name.is(&id.group, &id.kind);
+    let mut bindings = engine.kinds.iter().filter_map(|(_, kind)| kind.bindings.as_ref());
+    is((schema::GROUP, schema::KIND))
+        || is((infer::CRD_GROUP, infer::CRD_KIND))
+        || bindings.any(|bindings| {
+            let Placements { kind, decisions, targets, set_bindings, .. } = &bindings.placements;
+            let sets = bindings.sets.as_ref().map(|(kind, _)| kind);
+            [kind, decisions, targets, set_bindings, &bindings.kind].into_iter().chain(sets).any(is_kind)
+        })
 }
 
 fn annotations(object: &Object) -> Option<&Value> {
