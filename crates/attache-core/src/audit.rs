@@ -59,7 +59,8 @@ impl Engine {
             // Nothing else on the way to a backend is one: its scopes need only be counted.
             let is_alone = |level: Level| level == Level::Backend && self.topology().node(target).level == level;
             let Some(level) = requirement.on.filter(|level| !is_alone(*level)) else {
-                model.chains_at(target).iter().for_each(|(chain, scopes)| count(target, *scopes, lacks(*chain)));
+                let chains = model.chains_at(world, target).iter();
+                chains.for_each(|(chain, scopes)| count(target, *scopes, lacks(*chain)));
                 continue;
             };
             model.scopes(world, target, &mut |scope| {

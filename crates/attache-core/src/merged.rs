@@ -28,7 +28,7 @@ impl Engine {
         for into in model.kind.merges_into.iter().filter(|into| into.kind == object.id.kind) {
             for path in places(&object.body, &into.path) {
                 let own = path.resolve(&object.body).unwrap_or(&Value::Null);
-                for &(chain, _) in model.chains_at(self.node_of(model, object, id, &path)) {
+                for &(chain, _) in model.chains_at(self.world(), self.node_of(model, object, id, &path)) {
                     let said = without_empty(own);
                     let effective = model.over(self.world(), chain, &said);
                     let set = effective.spec.clone().unwrap_or_default();
@@ -48,7 +48,7 @@ impl Engine {
             Segment::Index(index) => self.topology().sections(whole).nth(*index),
             Segment::Key(_) => None,
         });
-        section.filter(|section| !model.chains_at(*section).is_empty()).unwrap_or(whole)
+        section.filter(|section| !model.chains_at(self.world(), *section).is_empty()).unwrap_or(whole)
     }
 }
 

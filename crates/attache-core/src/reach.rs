@@ -34,7 +34,7 @@ impl Engine {
         let mut felt = BTreeSet::new();
         let mut parts: BTreeMap<ChainId, Part> = BTreeMap::new();
         for target in model.effective_targets(self.world()) {
-            if !model.chains_at(target).iter().any(|(chain, _)| is_in(model, *chain, policy)) {
+            if !model.chains_at(self.world(), target).iter().any(|(chain, _)| is_in(model, *chain, policy)) {
                 continue;
             }
             model.scopes(self.world(), target, &mut |scope| {

@@ -138,8 +138,12 @@ impl Engine {
         let mut free = Free::default();
         let mut in_chains: HashMap<ChainId, Vec<PolicyId>> = HashMap::new();
         for &node in self.topology().order().iter().rev().filter(|node| within(**node)) {
+            // Nothing beyond contributes to anything.
+            if model.is_beyond(world, node) {
+                continue;
+            }
             let is_target = model.is_effective_target(world, node);
-            for &(chain, _) in model.chains_at(node).iter().filter(|(chain, _)| *chain != ChainId::EMPTY) {
+            for &(chain, _) in model.chains_at(world, node).iter().filter(|(chain, _)| *chain != ChainId::EMPTY) {
                 let mut policies = below.remove(&(node, chain)).unwrap_or_default();
                 if is_target {
                     let outcomes = &model.effective(world, chain).outcomes;

@@ -50,7 +50,7 @@ impl<T: Clone + Default> Table<T> {
     pub fn entry(&mut self, at: usize) -> &mut T {
         let branches = Arc::make_mut(&mut self.branches);
         while branches.len() <= at / (WIDTH * WIDTH) {
-            let leaf: Leaf<T> = Arc::new(std::array::from_fn(|_| T::default()));
+            let leaf: Leaf<T> = blank();
             branches.push(Arc::new(std::array::from_fn(|_| Arc::clone(&leaf))));
         }
         self.len = self.len.max(at + 1);
@@ -65,6 +65,10 @@ impl<T: Clone + Default> Table<T> {
     }
 }
 
+fn blank<T: Default>() -> Leaf<T> {
+    Arc::new(std::array::from_fn(|_| T::default()))
+}
+
 impl<T> Index<usize> for Table<T> {
     type Output = T;
 
@@ -77,8 +81,12 @@ impl<T: Clone + Default> FromIterator<T> for Table<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut values = values.into_iter().peekable();
         let (mut branches, mut len) = (Vec::new(), 0);
+        let mut empty: Option<Leaf<T>> = None;
         while values.peek().is_some() {
             branches.push(Arc::new(std::array::from_fn(|_| {
+                if values.peek().is_none() {
+                    return Arc::clone(empty.get_or_insert_with(blank));
+                }
                 Arc::new(std::array::from_fn(|_| {
                     let value = values.next();
                     len += usize::from(value.is_some());

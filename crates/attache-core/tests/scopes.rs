@@ -65,7 +65,7 @@ fn scopes(kind: &str, documents: &[&str], node: &str) -> Vec<String> {
         let spec = spec.as_ref().map_or("nothing".to_owned(), |spec| serde_json::to_string(spec).unwrap());
         found.push(format!("{}{from}: {spec}", nodes.join(" > ")));
     });
-    let counted: u64 = model.chains_at(node).iter().map(|(_, scopes)| scopes).sum();
+    let counted: u64 = model.chains_at(engine.world(), node).iter().map(|(_, scopes)| scopes).sum();
     assert_eq!(found.len() as u64, counted);
     found
 }
@@ -215,7 +215,7 @@ fn what_is_removed_from_an_atomic_default_is_lost_once() {
     let engine = engine(kind, &[&route, &above, &below]);
     let model = &engine.models()[0];
     let target = model.effective_targets(engine.world()).next().unwrap();
-    let superseded = &model.effective(engine.world(), model.chains_at(target)[0].0).superseded;
+    let superseded = &model.effective(engine.world(), model.chains_at(engine.world(), target)[0].0).superseded;
     let reasons: Vec<(String, Loss)> = superseded.iter().map(|lost| (lost.path.to_string(), lost.reason)).collect();
     assert_eq!(reasons, [("color".to_owned(), Loss::Removed)]);
 }

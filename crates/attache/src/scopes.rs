@@ -84,7 +84,7 @@ impl Focus {
             // Counted, not listed: a hundred thousand scopes may have three answers.
             let world = input.engine.world();
             for node in model.effective_targets(world).filter(|node| input.is_in(*node, namespace.as_deref())) {
-                model.chains_at(node).iter().for_each(|(chain, scopes)| add(*chain, *scopes, node));
+                model.chains_at(world, node).iter().for_each(|(chain, scopes)| add(*chain, *scopes, node));
             }
         } else {
             self.scopes(input, model, &mut |scope| {

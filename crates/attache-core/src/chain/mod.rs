@@ -67,6 +67,11 @@ impl Default for Chains {
 }
 
 impl Chains {
+    /// Not even the empty chain: what is left where chains were taken away for a while.
+    pub fn none() -> Chains {
+        Chains { links: Table::default(), by_link: Finder::default() }
+    }
+
     /// The chain that goes on with a link; if there is none yet, it becomes the one at `free`.
     pub fn push(&mut self, chain: ChainId, link: Link, free: impl FnOnce(&Self) -> ChainId) -> ChainId {
         if let Some(known) = self.find(chain, link) {

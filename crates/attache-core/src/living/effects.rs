@@ -47,12 +47,8 @@ impl Supports {
     /// Those that have one name with others, and are affected as before.
     fn twins(&self, engine: &Engine, affected: &[Affected]) -> Vec<Affected> {
         let known: HashSet<NodeId> = affected.iter().map(|it| it.node).collect();
-        let topology = engine.topology();
-        let twin = |node: NodeId| match topology.whole(node) {
-            whole if whole == node => topology.frontend(node),
-            whole => (topology.frontend(whole) == Some(node)).then_some(whole),
-        };
-        let twins = affected.iter().filter_map(|it| twin(it.node)).filter(|it| !known.contains(it));
+        let twins = affected.iter().filter_map(|it| engine.topology().twin(it.node));
+        let twins = twins.filter(|it| !known.contains(it));
         let same = |node: NodeId| {
             let policies: Vec<PolicyId> = self.0.get(&node)?.iter().map(|(policy, _)| *policy).collect();
             Some(Affected { node, before: policies.clone(), after: policies })
@@ -116,7 +112,7 @@ impl<'e> Supporting<'e> {
     fn count(&mut self, target: NodeId, count: i64, shift: &mut Shift) {
         let (model, world) = (self.model, self.engine.world());
         let mut way = std::mem::take(&mut self.way);
-        match model.chains_at(target) {
+        match model.chains_at(world, target) {
             [(ChainId::EMPTY, _)] => {}
             [(chain, 1)] if model.only_way(world, target, &mut way) => {
                 self.along(&way, *chain, count, shift);
@@ -168,10 +164,12 @@ pub fn effects(before: &Engine, after: &mut Engine, followed: &[Followed], suppo
     for Followed { at, moved } in followed {
         let Some(was) = before.model(after.models[*at].id) else { continue };
         let sides = Sides { before, after, was, is: &after.models[*at] };
-        sides.tally(moved, &mut tallies, &mut effects.policies);
-        let targets = sides.targets(moved, &mut shift, &mut effects.any);
-        if targets.iter().any(|targets| !targets.is_empty()) {
-            effects.targets.push((*at, targets));
+        let targets = sides.of(moved);
+        sides.tally(&targets, &mut tallies, &mut effects.policies);
+        let (changed, any) = sides.changed(&targets, &mut shift);
+        effects.any |= any;
+        if any {
+            effects.targets.push((*at, changed));
         }
     }
     effects.policies.retain(|policy| {
@@ -193,22 +191,30 @@ struct Sides<'e> {
     is: &'e Model,
 }
 
+/// A node that moved, with whether it was and is an effective target.
+struct Target<'m> {
+    moved: &'m Moved,
+    was: bool,
+    is: bool,
+}
+
 impl Sides<'_> {
-    fn was_target(&self, moved: &Moved) -> bool {
-        moved.before.is_some() && self.was.is_effective_target(self.before.world(), moved.node)
+    fn of<'m>(&self, moved: &'m [Moved]) -> Vec<Target<'m>> {
+        let target = |moved: &'m Moved| {
+            let was = moved.before.is_some() && self.was.is_effective_target(self.before.world(), moved.node);
+            let is = moved.after.is_some() && self.is.is_effective_target(self.after.world(), moved.node);
+            (was || is).then_some(Target { moved, was, is })
+        };
+        moved.iter().filter_map(target).collect()
     }
 
-    fn is_target(&self, moved: &Moved) -> bool {
-        moved.after.is_some() && self.is.is_effective_target(self.after.world(), moved.node)
-    }
-
-    fn tally(&self, moved: &[Moved], tallies: &mut Tallies, policies: &mut BTreeSet<PolicyId>) {
+    fn tally(&self, targets: &[Target<'_>], tallies: &mut Tallies, policies: &mut BTreeSet<PolicyId>) {
         let mut sets: HashMap<SetId, i128> = HashMap::new();
-        for it in moved {
-            if let Some(set) = it.before.filter(|_| self.was_target(it)) {
+        for Target { moved, was, is } in targets {
+            if let Some(set) = moved.before.filter(|_| *was) {
                 *sets.entry(set).or_default() -= 1;
             }
-            if let Some(set) = it.after.filter(|_| self.is_target(it)) {
+            if let Some(set) = moved.after.filter(|_| *is) {
                 *sets.entry(set).or_default() += 1;
             }
         }
@@ -238,54 +244,72 @@ impl Sides<'_> {
         }
     }
 
-    /// The effective targets at which something else is in force, on each side.
-    fn targets(&self, moved: &[Moved], shift: &mut Shift, any: &mut bool) -> [Vec<NodeId>; 2] {
+    /// The effective targets at which something else may be in force, on each side, and whether it is at any.
+    fn changed(&self, targets: &[Target<'_>], shift: &mut Shift) -> ([Vec<NodeId>; 2], bool) {
         let mut pairs: HashMap<(ChainId, ChainId), [bool; 2]> = HashMap::new();
-        let mut targets = [Vec::new(), Vec::new()];
+        let mut changed = [Vec::new(), Vec::new()];
         let mut unsure = [Vec::new(), Vec::new()];
         let mut supporting = [Supporting::new(self.before, self.was), Supporting::new(self.after, self.is)];
-        for it in moved {
-            let (was, is) = (self.was_target(it), self.is_target(it));
-            let one = |model: &Model, set: Option<SetId>| match set.map(|set| model.chains_of(set)) {
-                Some([(chain, _)]) => Some(*chain),
-                _ => None,
-            };
-            let pair = one(self.was, it.before).zip(one(self.is, it.after));
-            if let Some(pair) = pair.filter(|_| was && is && !it.on_other_ways) {
+        let only = |set: Option<SetId>| match set.map(|set| self.is.chains_of(set)) {
+            Some([(chain, _)]) => Some(*chain),
+            _ => None,
+        };
+        for Target { moved, was, is } in targets {
+            let stays = *was && *is && !moved.on_other_ways && self.after.topology().twin(moved.node).is_none();
+            let pair = only(moved.before).zip(only(moved.after)).filter(|_| stays);
+            if let Some(pair) = pair {
                 let [other, others] = *pairs.entry(pair).or_insert_with(|| self.compare(pair));
                 if other {
-                    targets.iter_mut().for_each(|targets| targets.push(it.node));
-                    *any = true;
+                    changed.iter_mut().for_each(|changed| changed.push(moved.node));
                 }
                 if !others {
                     continue;
                 }
             } else {
-                unsure[0].extend(was.then_some(it.node));
-                unsure[1].extend(is.then_some(it.node));
+                unsure[0].extend(was.then_some(moved.node));
+                unsure[1].extend(is.then_some(moved.node));
             }
-            if was {
-                supporting[0].count(it.node, -1, shift);
+            if *was {
+                supporting[0].count(moved.node, -1, shift);
             }
-            if is {
-                supporting[1].count(it.node, 1, shift);
-            }
-        }
-        if unsure.iter().any(|nodes| !nodes.is_empty()) {
-            let kind = self.is.kind.full_name();
-            let models = [Some(self.was), Some(self.is)];
-            let says_nothing = |side: usize| {
-                unsure[side].iter().all(|node| {
-                    let chains = [self.was, self.is][side].chains_at(*node);
-                    chains.iter().all(|(chain, _)| *chain == ChainId::EMPTY)
-                })
-            };
-            if !(says_nothing(0) && says_nothing(1)) {
-                *any |= !changes_at(&kind, [self.before, self.after], models, unsure.clone()).is_empty();
-                targets.iter_mut().zip(unsure).for_each(|(targets, mut nodes)| targets.append(&mut nodes));
+            if *is {
+                supporting[1].count(moved.node, 1, shift);
             }
         }
-        targets
+        self.add_twins(&mut unsure);
+        let any = !changed[0].is_empty() || self.differ(&unsure);
+        changed.iter_mut().zip(unsure).for_each(|(changed, mut unsure)| changed.append(&mut unsure));
+        (changed, any)
+    }
+
+    /// Adds the nodes that have one name with some of these: scopes that end at them are told apart by nobody.
+    fn add_twins(&self, nodes: &mut [Vec<NodeId>; 2]) {
+        let sides = [(self.before, self.was), (self.after, self.is)];
+        let twins = sides.map(|(engine, model)| {
+            let twins = nodes.iter().flatten().filter_map(|node| engine.topology().twin(*node));
+            twins.filter(|twin| model.is_effective_target(engine.world(), *twin)).collect::<Vec<_>>()
+        });
+        for (nodes, twins) in nodes.iter_mut().zip(twins) {
+            nodes.extend(twins);
+            nodes.sort_unstable();
+            nodes.dedup();
+        }
+    }
+
+    /// Whether something else is in force at some nodes after than at others before.
+    fn differ(&self, nodes: &[Vec<NodeId>; 2]) -> bool {
+        let engines = [self.before, self.after];
+        let models = [self.was, self.is];
+        let says = |side: usize| {
+            let chains = nodes[side].iter().flat_map(|node| models[side].chains_at(engines[side].world(), *node));
+            let chains: BTreeSet<ChainId> = chains.map(|(chain, _)| *chain).collect();
+            chains.into_iter().any(|chain| self.compare((ChainId::EMPTY, chain))[0])
+        };
+        match (says(0), says(1)) {
+            (false, false) => false,
+            (true, true) => !changes_at("", engines, models.map(Some), nodes.clone()).is_empty(),
+            _ => true,
+        }
     }
 
     /// Whether another chain means that something else is in force, and whether it means that others contribute, or from

@@ -12,7 +12,7 @@ use crate::attachment::{Attached, Attaching, Attachment, by_filter, filters};
 use crate::chain::Hierarchy;
 use crate::engine::Engine;
 use crate::kinds::{DictatedBy, KindId, infer};
-use crate::model::{Ledger, Model, Moved};
+use crate::model::{Cause, Ledger, Model, Moved};
 use crate::object::{Object, ObjectId, ObjectRef};
 use crate::order::is_rejected_everywhere;
 use crate::policy::{self, PolicyId, Wanted};
@@ -107,19 +107,22 @@ impl Step<'_> {
         self.next.topology.relink(&self.next.objects, &linked, &mut self.edited)?;
         self.next.topology.settle(&self.next.objects, &self.edited)?;
         policies.extend(self.by_filter(&routes));
-        let mut own: BTreeMap<ObjectId, bool> = routes.into_iter().map(|route| (route, true)).collect();
-        for touched in self.touched.iter().filter(|touched| touched.what.counts()) {
-            *own.entry(touched.id).or_default() |= touched.what.exists || touched.what.spec;
+        if !self.touched.iter().any(|touched| touched.what.annotations) && policies.is_empty() && self.edited.is_empty()
+        {
+            return Ok(Stepped { next: self.next, followed: Vec::new(), policies, edited: self.edited });
         }
+        let mut own = routes;
+        own.extend(self.touched.iter().filter(|it| it.what.exists || it.what.spec).map(|it| it.id));
+        self.next.problems = OnceLock::new();
+        self.next.models.iter_mut().for_each(Model::renew);
         let old: Vec<(PolicyId, Attached)> = self.attach(&policies)?;
         let stacked = self.stack(&old);
         let concerned = stacked.concerned.iter().copied().chain(policies.iter().copied()).collect();
         let hierarchies = self.settle_hierarchies();
         let followed = self.follow(ledgers, &stacked, &hierarchies, &own);
-        for id in own.keys().copied().chain(policies.iter().map(|policy| policy.0)) {
+        for id in own.iter().copied().chain(policies.iter().map(|policy| policy.0)) {
             self.lookers.update(&self.next, id);
         }
-        self.next.problems = OnceLock::new();
         Ok(Stepped { next: self.next, followed, policies: concerned, edited: self.edited })
     }
 
@@ -157,6 +160,9 @@ impl Step<'_> {
         let kind = self.next.kinds.get(id);
         if kind.bindings.is_some() || self.before.model(id).is_none() {
             return Err(Unfollowable);
+        }
+        if kind.virtual_targets.is_empty() {
+            return Ok(());
         }
         // What policies name exists by that.
         let reads = touched.states().map(|object| policy::read(touched.id, object, id, kind));
@@ -487,6 +493,10 @@ impl Step<'_> {
     /// sees otherwise than before.
     fn settle_hierarchies(&mut self) -> Vec<HashSet<NodeId>> {
         let Engine { objects, topology, models, .. } = &mut self.next;
+        let has_waypoints = models.iter().any(|model| model.hierarchy().has_waypoints());
+        if self.edited.nodes.is_empty() && self.edited.gone.is_empty() && !has_waypoints {
+            return vec![HashSet::new(); models.len()];
+        }
         let labelled = self.touched.iter().filter(|touched| touched.what.labels && touched.after.is_some());
         let labelled: Vec<NodeId> = labelled.map(|touched| NodeId::whole(touched.id)).collect();
         let mut done: Vec<(Arc<Hierarchy>, Arc<Hierarchy>, HashSet<NodeId>)> = Vec::new();
@@ -534,21 +544,21 @@ impl Step<'_> {
         ledgers: &mut [Ledger],
         stacked: &Stacked,
         hierarchies: &[HashSet<NodeId>],
-        own: &BTreeMap<ObjectId, bool>,
+        own: &BTreeSet<ObjectId>,
     ) -> Vec<Followed> {
         let mut models = std::mem::take(&mut self.next.models);
-        let mut of_own: Vec<(NodeId, bool)> = Vec::new();
-        for (id, on_other_ways) in own.iter().filter(|(id, _)| self.next.objects.shared(**id).is_some()) {
+        let mut of_own: Vec<(NodeId, Cause)> = Vec::new();
+        for id in own.iter().filter(|id| self.next.objects.shared(**id).is_some()) {
             let (whole, topology) = (NodeId::whole(*id), &self.next.topology);
             let nodes = [whole].into_iter().chain(topology.sections(whole)).chain(topology.frontend(whole));
-            of_own.extend(nodes.map(|node| (node, *on_other_ways)));
+            of_own.extend(nodes.map(|node| (node, Cause::Itself)));
         }
         let mut followed = Vec::new();
         for (at, ((model, ledger), changed)) in models.iter_mut().zip(ledgers).zip(hierarchies).enumerate() {
-            let mut dirty: Vec<(NodeId, bool)> = changed.iter().map(|node| (*node, true)).collect();
+            let mut dirty: Vec<(NodeId, Cause)> = changed.iter().map(|node| (*node, Cause::Ways)).collect();
             dirty.extend(&of_own);
             for &node in stacked.nodes.get(&model.id).into_iter().flatten() {
-                self.under(model, node, |node| dirty.push((node, false)));
+                self.under(model, node, |node| dirty.push((node, Cause::Chains)));
             }
             dirty.retain(|(node, _)| !self.edited.gone.contains(node));
             if dirty.is_empty() && self.edited.gone.is_empty() {

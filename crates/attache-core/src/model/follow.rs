@@ -1,6 +1,6 @@
 //! How chains spread anew from where something changed, and no further than it makes a difference.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 
@@ -112,21 +112,32 @@ impl Linking for Growing<'_> {
     }
 }
 
-/// Nodes that have to be looked at, parents before children, each with whether the ways to it are others.
+/// Why a node is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    /// Other chains may reach it.
+    Chains,
+    /// It may have become an effective target, or be one no more.
+    Itself,
+    /// The ways to it may be others.
+    Ways,
+}
+
+/// Nodes that have to be looked at, parents before children.
 #[derive(Debug, Default)]
 struct Queue {
     by_rank: Vec<Vec<NodeId>>,
-    waiting: HashMap<NodeId, bool>,
+    waiting: HashMap<NodeId, Cause>,
 }
 
 impl Queue {
-    fn push(&mut self, rank: usize, node: NodeId, on_other_ways: bool) {
+    fn push(&mut self, rank: usize, node: NodeId, cause: Cause) {
         let mut is_new = false;
-        let ways = self.waiting.entry(node).or_insert_with(|| {
+        let known = self.waiting.entry(node).or_insert_with(|| {
             is_new = true;
-            false
+            cause
         });
-        *ways |= on_other_ways;
+        *known = cause.max(*known);
         if is_new {
             if self.by_rank.len() <= rank {
                 self.by_rank.resize_with(rank + 1, Vec::new);
@@ -143,6 +154,11 @@ impl Model {
 
     pub(crate) fn set_hierarchy(&mut self, hierarchy: Arc<Hierarchy>) {
         self.hierarchy = hierarchy;
+    }
+
+    /// Forgets what was found for those who asked.
+    pub(crate) fn renew(&mut self) {
+        self.whole = OnceLock::new();
     }
 
     pub(crate) fn set_stack(&mut self, node: NodeId, stack: Option<Stack>) {
@@ -197,13 +213,12 @@ impl Model {
         self.sets.get(set)
     }
 
-    /// Looks again at some nodes, each with whether the ways to it are others, and at what depends on them. `gone` are
-    /// not there any more.
+    /// Looks again at some nodes, and at what depends on them. `gone` are not there any more.
     pub(crate) fn follow(
         &mut self,
         world: World<'_>,
         ledger: &mut Ledger,
-        dirty: impl Iterator<Item = (NodeId, bool)>,
+        dirty: impl Iterator<Item = (NodeId, Cause)>,
         gone: &[NodeId],
     ) -> Vec<Moved> {
         let mut moved = Vec::new();
@@ -217,14 +232,19 @@ impl Model {
         let deepest = world.topology.deepest();
         let rank = |node| world.topology.rank(deepest, node);
         let mut queue = Queue::default();
-        dirty.for_each(|(node, ways)| queue.push(rank(node), node, ways));
-        let mut growing = Growing { chains: std::mem::take(&mut self.chains), ledger, new: Vec::new() };
+        dirty.for_each(|(node, look)| queue.push(rank(node), node, look));
+        let chains = std::mem::replace(&mut self.chains, Chains::none());
+        let mut growing = Growing { chains, ledger, new: Vec::new() };
         let (mut arriving, mut next) = (Vec::new(), Vec::new());
         let mut at = 0;
         while at < queue.by_rank.len() {
             let nodes = std::mem::take(&mut queue.by_rank[at]);
             for node in nodes {
-                let on_other_ways = queue.waiting.get(&node).copied().unwrap_or(false);
+                if self.is_beyond(world, node) {
+                    continue;
+                }
+                let cause = queue.waiting.get(&node).copied().unwrap_or(Cause::Chains);
+                let on_other_ways = cause == Cause::Ways;
                 let before = self.set_at(node);
                 let is_member = self.hierarchy.has(node);
                 let after = is_member.then(|| {
@@ -235,12 +255,13 @@ impl Model {
                     *self.at.entry(node) = after;
                     growing.ledger.exchange(before, after);
                 }
-                if after != before || on_other_ways {
+                if after != before || cause > Cause::Chains {
                     moved.push(Moved { node, before, after, on_other_ways });
                 }
                 if after != before || on_other_ways || !is_member {
                     let ways = on_other_ways || before.is_some() != after.is_some();
-                    self.below(world, node, |below| queue.push(rank(below), below, ways));
+                    let cause = if ways { Cause::Ways } else { Cause::Chains };
+                    self.below(world, node, |below| queue.push(rank(below), below, cause));
                 }
             }
             at += 1;
@@ -274,6 +295,11 @@ impl Model {
     fn below(&self, world: World<'_>, node: NodeId, mut found: impl FnMut(NodeId)) {
         let topology = world.topology;
         let level = topology.node(node).level;
+        if !self.is_whole && level == Level::RouteRule {
+            // Only backends, which are beyond, or other routes.
+            let routes = topology.children(node).iter().filter(|it| topology.node(**it).level == Level::Route);
+            return routes.for_each(|route| found(*route));
+        }
         topology.children(node).iter().for_each(|below| found(*below));
         if level == Level::RouteRule {
             topology.rules_naming(node).iter().for_each(|port| found(*port));

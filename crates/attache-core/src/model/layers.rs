@@ -15,13 +15,15 @@ impl Model {
 
     /// How a chain comes to what it does, block by block; over a value that the object itself has, if it has one.
     pub fn trace(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> Trace {
-        trace(&self.kind, &self.units, world.policies, &self.layers(world, chain), self.chains.terms(chain), own)
+        let model = self.with(chain);
+        trace(&self.kind, &self.units, world.policies, &model.layers(world, chain), model.chains.terms(chain), own)
     }
 
     /// The policies of a chain, lowest first.
     pub fn layers(&self, world: World<'_>, chain: ChainId) -> Vec<Layer<'_>> {
-        let from = self.chains.from(chain);
-        let nodes = self.chains.links(chain).filter_map(Link::node);
+        let chains = &self.with(chain).chains;
+        let from = chains.from(chain);
+        let nodes = chains.links(chain).filter_map(Link::node);
         nodes.map(|node| self.layer(world, node, from)).collect()
     }
 

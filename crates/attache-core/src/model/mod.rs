@@ -12,15 +12,15 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Link, SetId, Terms, is_effective_target};
 use crate::fold::{Effective, Units};
-use crate::kinds::{KindId, PolicyKind};
+use crate::kinds::{Class, KindId, PolicyKind};
 use crate::object::{ObjectRef, Objects};
 use crate::order::{Stack, Stacks};
 use crate::policy::Policies;
 use crate::table::Table;
-use crate::topology::{NodeId, NodeMap, Topology};
+use crate::topology::{Level, NodeId, NodeMap, Topology};
 use crate::value::Value;
 
-pub(crate) use follow::{Ledger, Moved};
+pub(crate) use follow::{Cause, Ledger, Moved};
 pub(crate) use scopes::Free;
 pub use scopes::Scope;
 pub(crate) use spread::stack_node;
@@ -49,6 +49,9 @@ pub struct Model {
     /// The set of chains that reach each node; nothing for nodes outside the hierarchy.
     at: NodeMap<Option<SetId>>,
     folded: Table<Folded>,
+    /// With the chains of backends, too: see [`Model::is_beyond`].
+    whole: OnceLock<Arc<Model>>,
+    is_whole: bool,
 }
 
 /// What a chain comes to, once somebody has asked. Whoever shares the chain shares it.
@@ -71,20 +74,49 @@ impl Model {
             sets: ChainSets::default(),
             at: NodeMap::default(),
             folded: Table::default(),
+            whole: OnceLock::new(),
+            is_whole: !ends_before_backends(kind),
         };
         model.spread(world);
-        model.folded = (0..model.chains.bound()).map(|_| Folded::default()).collect();
         model
     }
 
+    /// Whether a node lies beyond all effective targets: its chains are found when somebody asks. Backends have many
+    /// parents, and most kinds end with rules.
+    pub(crate) fn is_beyond(&self, world: World<'_>, node: NodeId) -> bool {
+        !self.is_whole && matches!(world.topology.node(node).level, Level::Backend | Level::BackendPort)
+    }
+
+    /// The model that knows the chains of a node.
+    fn at(&self, world: World<'_>, node: NodeId) -> &Model {
+        if !self.is_beyond(world, node) {
+            return self;
+        }
+        self.whole.get_or_init(|| {
+            let mut whole = Model { whole: OnceLock::new(), is_whole: true, ..self.clone() };
+            whole.spread(world);
+            Arc::new(whole)
+        })
+    }
+
+    /// The model that knows a chain.
+    fn with(&self, chain: ChainId) -> &Model {
+        match self.whole.get().filter(|_| !self.chains.knows(chain)) {
+            Some(whole) => whole,
+            None => self,
+        }
+    }
+
     /// The chains that reach a node, each with the number of scopes in which it does.
-    pub fn chains_at(&self, node: NodeId) -> &[(ChainId, u64)] {
-        self.at.get(node).copied().flatten().map_or(&[], |set| self.sets.get(set))
+    pub fn chains_at(&self, world: World<'_>, node: NodeId) -> &[(ChainId, u64)] {
+        let model = self.at(world, node);
+        model.at.get(node).copied().flatten().map_or(&[], |set| model.sets.get(set))
     }
 
     /// What a chain comes to. Worked out once.
     pub fn effective(&self, world: World<'_>, chain: ChainId) -> &Arc<Effective> {
-        self.folded[chain.0 as usize].0.get_or_init(|| Arc::new(self.fold(world, chain, None)))
+        let model = self.with(chain);
+        model.folded[chain.0 as usize].0.get_or_init(|| Arc::new(model.fold(world, chain, None)))
     }
 
     /// Works out every chain that reaches an effective target.
@@ -100,7 +132,7 @@ impl Model {
     pub fn scope_counts(&self, world: World<'_>) -> Vec<(ChainId, u64)> {
         let mut counts = vec![0u64; self.folded.len()];
         for node in self.effective_targets(world) {
-            for &(chain, scopes) in self.chains_at(node) {
+            for &(chain, scopes) in self.chains_at(world, node) {
                 let count = &mut counts[chain.0 as usize];
                 *count = count.saturating_add(scopes);
             }
@@ -111,7 +143,7 @@ impl Model {
 
     /// What a chain comes to over a value that the object itself has.
     pub fn over(&self, world: World<'_>, chain: ChainId, own: &Value) -> Effective {
-        self.fold(world, chain, Some(own))
+        self.with(chain).fold(world, chain, Some(own))
     }
 
     /// The nodes that effective policies of this kind are for, in the order of the topology.
@@ -134,6 +166,12 @@ impl Model {
     }
 
     pub fn links(&self, chain: ChainId) -> impl Iterator<Item = Link> + '_ {
-        self.chains.links(chain)
+        self.with(chain).chains.links(chain)
     }
+}
+
+/// Whether all effective targets of a kind come before backends.
+fn ends_before_backends(kind: &PolicyKind) -> bool {
+    let targets = &kind.effective_targets;
+    kind.class == Class::Inherited && !kind.by_namespace && targets.iter().all(|target| target.level() < Level::Backend)
 }

@@ -36,7 +36,7 @@ impl Model {
         found: &mut impl FnMut(Scope),
     ) {
         if self.hierarchy.has(node) {
-            self.climb(world, node, way, &mut Vec::new(), found);
+            self.at(world, node).climb(world, node, way, &mut Vec::new(), found);
         }
     }
 
@@ -97,11 +97,11 @@ impl Model {
         for &arrival in arrivals {
             let Some(parent) = arrival.parent.filter(|parent| self.concerns(world, *parent, node)) else { continue };
             if !adds && self.passes_on(world, arrival, node) {
-                let is_there = self.chains_at(parent).binary_search_by_key(&chain, |(chain, _)| *chain).is_ok();
+                let is_there = self.chains_at(world, parent).binary_search_by_key(&chain, |(chain, _)| *chain).is_ok();
                 found.extend(is_there.then_some((parent, chain)));
                 continue;
             }
-            for &(before, _) in self.chains_at(parent) {
+            for &(before, _) in self.chains_at(world, parent) {
                 next.clear();
                 self.step(world, &mut Known(&self.chains), arrival, node, before, &mut next);
                 if next.contains(&chain) {

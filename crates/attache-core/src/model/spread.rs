@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Model, World};
+use super::{Folded, Model, World};
 use crate::chain::{Arrival, ChainId, ChainSets, Chains, Link, SetId, Terms};
 use crate::kinds::Class;
 use crate::topology::{Level, NodeId};
@@ -40,15 +40,18 @@ impl Model {
     /// Finds the chains that reach each node, parents before children.
     pub(super) fn spread(&mut self, world: World<'_>) {
         let hierarchy = Arc::clone(&self.hierarchy);
-        let mut chains = std::mem::take(&mut self.chains);
+        let mut chains = std::mem::replace(&mut self.chains, Chains::none());
         let (mut arriving, mut next) = (Vec::new(), Vec::new());
         for &node in world.topology.order() {
-            if !hierarchy.has(node) {
+            if !hierarchy.has(node) || self.is_beyond(world, node) || self.set_at(node).is_some() {
                 continue;
             }
             let known = self.reaching(world, &mut chains, node, &mut arriving, &mut next);
             let set = known.unwrap_or_else(|| self.sets.intern(&mut arriving, ChainSets::next));
             *self.at.entry(node) = Some(set);
+        }
+        for chain in self.folded.len()..chains.bound() {
+            *self.folded.entry(chain) = Folded::default();
         }
         self.chains = chains;
     }

@@ -33,6 +33,10 @@ impl Edited {
         Edited { free, ..Edited::default() }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.gone.is_empty()
+    }
+
     /// The free places for the next change.
     pub fn into_free(mut self) -> Vec<(u32, u32)> {
         self.free.append(&mut self.freed);

@@ -213,6 +213,13 @@ impl Topology {
         self.node(self.whole(id)).frontend
     }
 
+    /// The other node of the same name: a Service that is the parent of routes has two.
+    pub(crate) fn twin(&self, id: NodeId) -> Option<NodeId> {
+        let frontend = self.frontend(id)?;
+        let whole = self.whole(id);
+        if id == whole { Some(frontend) } else { (id == frontend).then_some(whole) }
+    }
+
     /// The namespace that a node lives in.
     pub fn namespace(&self, id: NodeId) -> Option<NodeId> {
         self.node(id).namespace

@@ -26,7 +26,7 @@ proptest! {
             for (node, _) in engine.topology().nodes() {
                 let mut listed: BTreeMap<ChainId, u64> = BTreeMap::new();
                 model.scopes(engine.world(), node, &mut |scope| *listed.entry(scope.chain).or_default() += 1);
-                let counted: BTreeMap<ChainId, u64> = model.chains_at(node).iter().copied().collect();
+                let counted: BTreeMap<ChainId, u64> = model.chains_at(engine.world(), node).iter().copied().collect();
                 prop_assert_eq!(listed, counted, "at {}", name(&engine, node));
             }
         }

@@ -124,7 +124,7 @@ impl EffectiveView<'_> {
     /// The name of a node. If its answer depends on the way to it, the ways on which this one holds.
     fn places(&self, model: &Model, chain: ChainId, end: NodeId) -> Vec<String> {
         let mut ways = Vec::new();
-        if model.chains_at(end).len() > 1 {
+        if model.chains_at(self.input.engine.world(), end).len() > 1 {
             model.scopes(self.input.engine.world(), end, &mut |scope| {
                 if scope.chain == chain {
                     ways.push(short_path(self.input, &scope.nodes));

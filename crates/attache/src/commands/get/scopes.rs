@@ -80,7 +80,7 @@ fn targets<'i>(input: &'i Input, model: &'i Model, namespace: Option<&'i str>) -
 
 /// How many scopes of a kind there are, without a look at any.
 fn count(input: &Input, model: &Model, namespace: Option<&str>) -> usize {
-    let chains = targets(input, model, namespace).flat_map(|node| model.chains_at(node));
+    let chains = targets(input, model, namespace).flat_map(|node| model.chains_at(input.engine.world(), node));
     chains.fold(0, |sum: usize, (_, scopes)| sum.saturating_add(usize::try_from(*scopes).unwrap_or(usize::MAX)))
 }
 
