@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::kinds::{Class, LevelName, PolicyKind, Waypoints};
+use crate::kinds::{Class, KindName, LevelName, PolicyKind, Waypoints};
 use crate::object::Objects;
 use crate::topology::{Level, NodeId, NodeMap, Topology};
 
@@ -193,8 +193,11 @@ fn consumer(topology: &Topology, parent: NodeId, node: NodeId) -> Option<NodeId>
 /// Whether effective policies of the kind are for this node.
 pub fn is_effective_target(kind: &PolicyKind, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
     let it = topology.node(node);
-    let id = topology.id(objects, node);
-    let takes = |name: &LevelName, level| name.takes(level, &id.group, &id.kind);
+    let is = |name: &KindName| {
+        let id = topology.id(objects, node);
+        name.is(&id.group, &id.kind)
+    };
+    let takes = |name: &LevelName, level| name.takes_of(level, is);
     match kind.class {
         // A Direct policy is for the very thing it targets.
         Class::Direct => {

@@ -76,6 +76,11 @@ impl LevelName {
 
     /// Whether a node at `level`, of an object of this group and kind, is meant.
     pub fn takes(&self, level: Level, group: &str, kind: &str) -> bool {
+        self.takes_of(level, |name| name.is(group, kind))
+    }
+
+    /// The same for those to whom it costs something to find out whether the object is of a kind.
+    pub fn takes_of(&self, level: Level, is: impl FnOnce(&KindName) -> bool) -> bool {
         match self {
             // Listeners of a ListenerSet have their set above them, and it counts as one of them.
             LevelName::Level(Level::Listener) => matches!(level, Level::Listener | Level::ListenerSet),
@@ -83,7 +88,7 @@ impl LevelName {
             LevelName::Level(Level::Backend) => matches!(level, Level::Backend | Level::Frontend),
             LevelName::Level(named) => *named == level,
             // A section has a level of its own: its object's kind does not stand for it.
-            LevelName::Kind(name) => !level.is_section() && name.is(group, kind),
+            LevelName::Kind(name) => !level.is_section() && is(name),
         }
     }
 }

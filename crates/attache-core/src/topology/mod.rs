@@ -88,7 +88,7 @@ impl Topology {
     pub fn node(&self, id: NodeId) -> &Node {
         static NOWHERE: std::sync::LazyLock<Node> =
             std::sync::LazyLock::new(|| Node::new(Level::Other, Owner::Object(ObjectId(u32::MAX))));
-        self.nodes.get(id).and_then(Option::as_ref).unwrap_or(&NOWHERE)
+        self.nodes.get(id).and_then(Option::as_ref).unwrap_or_else(|| &NOWHERE)
     }
 
     pub(crate) fn has(&self, id: NodeId) -> bool {
