@@ -11,7 +11,7 @@ use crate::change::{change, changes_at};
 use crate::engine::Engine;
 use crate::fold::Effective;
 use crate::kinds::Class;
-use crate::model::{Model, Moved, stack_node};
+use crate::model::{Cause, Model, Moved, stack_node};
 use crate::policy::PolicyId;
 use crate::status::Tallies;
 use crate::topology::NodeId;
@@ -202,7 +202,12 @@ impl Sides<'_> {
     fn of<'m>(&self, moved: &'m [Moved]) -> Vec<Target<'m>> {
         let target = |moved: &'m Moved| {
             let was = moved.before.is_some() && self.was.is_effective_target(self.before.world(), moved.node);
-            let is = moved.after.is_some() && self.is.is_effective_target(self.after.world(), moved.node);
+            // Whoever stays where it was, on the same ways, stays what it was.
+            let stays = moved.before.is_some() && moved.after.is_some() && moved.cause == Cause::Chains;
+            let is = match stays {
+                true => was,
+                false => moved.after.is_some() && self.is.is_effective_target(self.after.world(), moved.node),
+            };
             (was || is).then_some(Target { moved, was, is })
         };
         moved.iter().filter_map(target).collect()
@@ -255,7 +260,7 @@ impl Sides<'_> {
             _ => None,
         };
         for Target { moved, was, is } in targets {
-            let stays = *was && *is && !moved.on_other_ways && self.after.topology().twin(moved.node).is_none();
+            let stays = *was && *is && moved.cause != Cause::Ways && self.after.topology().twin(moved.node).is_none();
             let pair = only(moved.before).zip(only(moved.after)).filter(|_| stays);
             if let Some(pair) = pair {
                 let [other, others] = *pairs.entry(pair).or_insert_with(|| self.compare(pair));

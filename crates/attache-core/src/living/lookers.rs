@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::engine::Engine;
@@ -46,7 +46,7 @@ pub struct Lookers {
     /// Policies that choose their targets among all that there is.
     choosers: BTreeSet<ObjectId>,
     /// Routes that delegate to whatever is there, or has a label.
-    open_handed: HashSet<ObjectId>,
+    open_handed: BTreeSet<ObjectId>,
 }
 
 /// How an object looks at others.
@@ -67,7 +67,7 @@ impl Lookers {
             .collect();
         let mut lookers = Lookers::default();
         for (id, look) in looks {
-            lookers.add(id, look);
+            lookers.set(id, look);
         }
         lookers
     }
@@ -87,43 +87,44 @@ impl Lookers {
 
     /// Takes note of how an object looks at others now.
     pub fn update(&mut self, engine: &Engine, id: ObjectId) {
-        self.remove(id);
-        if engine.objects().shared(id).is_some() {
-            self.add(id, Look::of(engine, id));
-        }
+        let is_there = engine.objects().shared(id).is_some();
+        let look = if is_there { Look::of(engine, id) } else { Look::default() };
+        self.set(id, look);
     }
 
-    fn add(&mut self, id: ObjectId, mut look: Look) {
+    fn set(&mut self, id: ObjectId, mut look: Look) {
         look.keys.sort_unstable();
         look.keys.dedup();
-        for key in &look.keys {
-            self.by_key.entry(*key).or_default().push(id);
-        }
-        if !look.keys.is_empty() {
-            self.keys.insert(id, look.keys.into());
-        }
-        if look.chooses {
-            self.choosers.insert(id);
-        }
-        if look.is_open_handed {
-            self.open_handed.insert(id);
-        }
-    }
-
-    fn remove(&mut self, id: ObjectId) {
-        for key in self.keys.remove(&id).unwrap_or_default() {
-            if let Some(lookers) = self.by_key.get_mut(&key) {
+        let old = self.keys.get(&id).map_or(&[][..], |keys| keys);
+        if *old != *look.keys {
+            let is_in = |keys: &[u64], key: &u64| keys.binary_search(key).is_ok();
+            for key in old.iter().filter(|key| !is_in(&look.keys, key)) {
+                let Some(lookers) = self.by_key.get_mut(key) else { continue };
                 if let Some(at) = lookers.iter().position(|it| *it == id) {
                     lookers.swap_remove(at);
                 }
                 if lookers.is_empty() {
-                    self.by_key.remove(&key);
+                    self.by_key.remove(key);
                 }
             }
+            for key in look.keys.iter().filter(|key| !is_in(old, key)) {
+                self.by_key.entry(*key).or_default().push(id);
+            }
+            match look.keys.is_empty() {
+                true => self.keys.remove(&id),
+                false => self.keys.insert(id, look.keys.into()),
+            };
         }
-        self.choosers.remove(&id);
-        self.open_handed.remove(&id);
+        note(&mut self.choosers, id, look.chooses);
+        note(&mut self.open_handed, id, look.is_open_handed);
     }
+}
+
+fn note(ids: &mut BTreeSet<ObjectId>, id: ObjectId, is_one: bool) {
+    match is_one {
+        true => ids.insert(id),
+        false => ids.remove(&id),
+    };
 }
 
 impl Look {

@@ -29,8 +29,7 @@ pub(crate) struct Moved {
     pub node: NodeId,
     pub before: Option<SetId>,
     pub after: Option<SetId>,
-    /// The ways to it may be others.
-    pub on_other_ways: bool,
+    pub cause: Cause,
 }
 
 impl Ledger {
@@ -226,7 +225,7 @@ impl Model {
             if let Some(before) = self.set_at(node) {
                 *self.at.entry(node) = None;
                 ledger.exchange(Some(before), None);
-                moved.push(Moved { node, before: Some(before), after: None, on_other_ways: true });
+                moved.push(Moved { node, before: Some(before), after: None, cause: Cause::Ways });
             }
         }
         let deepest = world.topology.deepest();
@@ -256,7 +255,7 @@ impl Model {
                     growing.ledger.exchange(before, after);
                 }
                 if after != before || cause > Cause::Chains {
-                    moved.push(Moved { node, before, after, on_other_ways });
+                    moved.push(Moved { node, before, after, cause });
                 }
                 if after != before || on_other_ways || !is_member {
                     let ways = on_other_ways || before.is_some() != after.is_some();

@@ -93,10 +93,15 @@ impl Topology {
         }
     }
 
+    /// Whether the sections of a whole object have the same names and ports as these.
+    fn are_sections(&self, whole: NodeId, parts: &[Node]) -> bool {
+        let sections = self.sections(whole).map(|id| self.node(id)).map(|it| (&it.section, it.port));
+        sections.eq(parts.iter().map(|it| (&it.section, it.port)))
+    }
+
     /// Gives a whole object these sections. They keep their nodes if they have the same names and ports as before.
     fn set_sections(&mut self, whole: NodeId, parts: Vec<Node>, edited: &mut Edited) {
-        let old = self.sections(whole).map(|id| self.node(id)).map(|it| (&it.section, it.port));
-        if old.eq(parts.iter().map(|it| (&it.section, it.port))) {
+        if self.are_sections(whole, &parts) {
             return;
         }
         self.free_sections(whole, edited);
@@ -175,7 +180,6 @@ impl Topology {
             if !found.delegations.is_empty() || !found.adopted.is_empty() {
                 return Err(Unfollowable);
             }
-            self.unlink(NodeId::whole(*id), edited)?;
             self.link(*id, found, edited)?;
         }
         Ok(())
@@ -183,69 +187,105 @@ impl Topology {
 
     /// Takes all links of a route back.
     fn unlink(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), Unfollowable> {
-        for parent in self.parents(route).to_vec() {
-            if self.node(parent).level == Level::RouteRule {
-                return Err(Unfollowable);
-            }
-            self.edit(parent, |node| node.children.remove(route));
-            edited.nodes.extend(Some(parent).filter(|parent| self.node(*parent).level == Level::Frontend));
-        }
-        self.edit(route, |node| node.parents = Ids::default());
+        self.hang(route, &[], edited)?;
         for rule in self.sections(route) {
-            for backend in self.children(rule).to_vec() {
-                if self.node(backend).level == Level::Route {
-                    return Err(Unfollowable);
-                }
-                self.edit(backend, |node| node.parents.remove(rule));
-                edited.nodes.push(backend);
-            }
-            for port in self.node(rule).across.as_slice().to_vec() {
-                self.edit(port, |node| node.across.remove(rule));
-                edited.nodes.push(port);
-            }
-            self.edit(rule, |node| {
-                node.children = Ids::default();
-                node.across = Ids::default();
-            });
+            self.send(rule, &[], &[], edited)?;
         }
         Ok(())
     }
 
     fn link(&mut self, id: ObjectId, found: Found, edited: &mut Edited) -> Result<(), Unfollowable> {
         let route = NodeId::whole(id);
-        self.set_sections(route, found.rules, edited);
-        let first = self.node(route).sections.start;
-        let rule = |number: u32| NodeId::part(first + number);
+        if !self.are_sections(route, &found.rules) {
+            self.unlink(route, edited)?;
+            self.set_sections(route, found.rules, edited);
+        }
         let mut parents: Vec<NodeId> = found.links.iter().map(|(listener, _)| *listener).collect();
         for (service, _) in found.frontends {
             parents.push(self.frontend(NodeId::whole(service)).ok_or(Unfollowable)?);
         }
-        for parent in &parents {
-            self.edit(*parent, |node| node.children.push(route));
+        self.hang(route, &parents, edited)?;
+        for (number, rule) in (0..).zip(self.sections(route)) {
+            let backends = found.backends.iter().filter(|(at, _)| *at == number).map(|(_, backend)| *backend);
+            let ports = found.ports.iter().filter(|(_, at)| *at == number).map(|(port, _)| *port);
+            self.send(rule, &Vec::from_iter(backends), &Vec::from_iter(ports), edited)?;
         }
-        self.edit(route, |node| node.parents = Ids::of(&parents));
-        for (number, backend) in found.backends {
+        for node in [route].into_iter().chain(self.sections(route)) {
+            let live = self.is_reached(node);
+            if self.live(node) != live {
+                self.edit(node, |node| node.live = live);
+                edited.nodes.push(node);
+                // What is below is reached by others now.
+                edited.nodes.extend(self.children(node).iter().chain(self.node(node).across.as_slice()));
+            }
+        }
+        if self.refusals.get(id.0 as usize).map_or(&[][..], Vec::as_slice) != found.refused {
+            *self.refusals.entry(id.0 as usize) = found.refused;
+            self.refused = OnceLock::new();
+        }
+        Ok(())
+    }
+
+    /// Gives a route these parents, and no others.
+    fn hang(&mut self, route: NodeId, parents: &[NodeId], edited: &mut Edited) -> Result<(), Unfollowable> {
+        let old = self.parents(route).to_vec();
+        if old == parents {
+            return Ok(());
+        }
+        for &parent in old.iter().filter(|parent| !parents.contains(parent)) {
+            match self.node(parent).level {
+                Level::RouteRule => return Err(Unfollowable),
+                Level::Frontend => edited.nodes.push(parent),
+                _ => {}
+            }
+            self.edit(parent, |node| node.children.remove(route));
+        }
+        for &parent in parents.iter().filter(|parent| !old.contains(parent)) {
+            self.edit(parent, |node| node.children.push(route));
+        }
+        self.edit(route, |node| node.parents = Ids::of(parents));
+        edited.nodes.push(route);
+        Ok(())
+    }
+
+    /// Gives a rule these backends and ports of them, and no others.
+    fn send(
+        &mut self,
+        rule: NodeId,
+        backends: &[NodeId],
+        ports: &[NodeId],
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
+        let old = self.children(rule).to_vec();
+        for &backend in old.iter().filter(|it| !backends.contains(it)) {
+            if self.node(backend).level == Level::Route {
+                return Err(Unfollowable);
+            }
+            self.edit(backend, |node| node.parents.remove(rule));
+            edited.nodes.push(backend);
+        }
+        for &backend in backends.iter().filter(|it| !old.contains(it)) {
             // What is no backend by its kind becomes one by being named.
             if self.node(backend).level == Level::Other {
                 return Err(Unfollowable);
             }
-            self.edit(backend, |node| node.parents.push(rule(number)));
-            self.edit(rule(number), |node| node.children.push(backend));
+            self.edit(backend, |node| node.parents.push(rule));
             edited.nodes.push(backend);
         }
-        for (port, number) in found.ports {
-            self.edit(port, |node| node.across.push(rule(number)));
-            self.edit(rule(number), |node| node.across.push(port));
+        if old != backends {
+            self.edit(rule, |node| node.children = Ids::of(backends));
+        }
+        let old = self.node(rule).across.as_slice().to_vec();
+        for &port in old.iter().filter(|it| !ports.contains(it)) {
+            self.edit(port, |node| node.across.remove(rule));
             edited.nodes.push(port);
         }
-        for node in [route].into_iter().chain(self.sections(route)) {
-            let live = self.is_reached(node);
-            self.edit(node, |node| node.live = live);
-            edited.nodes.push(node);
+        for &port in ports.iter().filter(|it| !old.contains(it)) {
+            self.edit(port, |node| node.across.push(rule));
+            edited.nodes.push(port);
         }
-        if !(found.refused.is_empty() && self.refusals.get(id.0 as usize).is_none_or(Vec::is_empty)) {
-            *self.refusals.entry(id.0 as usize) = found.refused;
-            self.refused = OnceLock::new();
+        if old != ports {
+            self.edit(rule, |node| node.across = Ids::of(ports));
         }
         Ok(())
     }
