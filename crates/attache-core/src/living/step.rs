@@ -107,12 +107,12 @@ impl Step<'_> {
         self.next.topology.relink(&self.next.objects, &linked, &mut self.edited)?;
         self.next.topology.settle(&self.next.objects, &self.edited)?;
         policies.extend(self.by_filter(&routes));
-        if !self.touched.iter().any(|touched| touched.what.annotations) && policies.is_empty() && self.edited.is_empty()
-        {
-            return Ok(Stepped { next: self.next, followed: Vec::new(), policies, edited: self.edited });
-        }
         let mut own = routes;
         own.extend(self.touched.iter().filter(|it| it.what.exists || it.what.spec).map(|it| it.id));
+        let is_annotated = self.touched.iter().any(|touched| touched.what.annotations);
+        if own.is_empty() && policies.is_empty() && !is_annotated && !self.has_waypoints() {
+            return Ok(Stepped { next: self.next, followed: Vec::new(), policies, edited: self.edited });
+        }
         self.next.problems = OnceLock::new();
         self.next.models.iter_mut().for_each(Model::renew);
         let old: Vec<(PolicyId, Attached)> = self.attach(&policies)?;
@@ -141,19 +141,23 @@ impl Step<'_> {
         if !what.counts() {
             return Ok(());
         }
-        let has_waypoints = self.before.models.iter().any(|model| model.hierarchy().has_waypoints());
         match api::level(&id.group, &id.kind) {
             Level::GatewayClass | Level::Gateway | Level::ListenerSet if what.exists || what.spec || what.age => {
                 Err(Unfollowable)
             }
             Level::Namespace if what.exists && !self.census.residents(&id.name).is_empty() => Err(Unfollowable),
-            Level::Namespace if has_waypoints => Err(Unfollowable),
+            Level::Namespace if self.has_waypoints() => Err(Unfollowable),
             Level::Route if self.lookers.are_open_handed() && id.kind == RouteKind::Http.name() => Err(Unfollowable),
             _ => match kinds.find(&id.group, &id.kind) {
                 Some(kind) => self.is_followed_policy(touched, kind),
                 None => Ok(()),
             },
         }
+    }
+
+    /// Whether labels say what stands before what.
+    fn has_waypoints(&self) -> bool {
+        self.before.models.iter().any(|model| model.hierarchy().has_waypoints())
     }
 
     fn is_followed_policy(&self, touched: &Touched, id: KindId) -> Result<(), Unfollowable> {
@@ -492,11 +496,10 @@ impl Step<'_> {
     /// Looks again at what each hierarchy makes of the nodes that were edited, and what is below them. The nodes that it
     /// sees otherwise than before.
     fn settle_hierarchies(&mut self) -> Vec<HashSet<NodeId>> {
-        let Engine { objects, topology, models, .. } = &mut self.next;
-        let has_waypoints = models.iter().any(|model| model.hierarchy().has_waypoints());
-        if self.edited.nodes.is_empty() && self.edited.gone.is_empty() && !has_waypoints {
-            return vec![HashSet::new(); models.len()];
+        if self.edited.is_empty() && !self.has_waypoints() {
+            return vec![HashSet::new(); self.next.models.len()];
         }
+        let Engine { objects, topology, models, .. } = &mut self.next;
         let labelled = self.touched.iter().filter(|touched| touched.what.labels && touched.after.is_some());
         let labelled: Vec<NodeId> = labelled.map(|touched| NodeId::whole(touched.id)).collect();
         let mut done: Vec<(Arc<Hierarchy>, Arc<Hierarchy>, HashSet<NodeId>)> = Vec::new();
