@@ -1,8 +1,19 @@
 //! A model that lives: objects go in and out, and after each batch it knows what is different.
+//!
+//! ```text
+//! edits ─→ touched objects ─→ who looks at them ─→ links ─→ attachments ─→ stacks ─→ hierarchies ─→ chains ─→ effects ─→ report
+//! ```
+//!
+//! Each step works on a clone of the engine, which shares with it all that stays the same. What several objects decide
+//! together (policy kinds, Gateways with their listeners, delegation, contests for a hostname, bindings, what exists only
+//! by being named) is not followed: then everything is built anew, and the two states are compared.
 
+mod census;
 mod effects;
 mod lookers;
 mod report;
+mod respread;
+mod restack;
 mod step;
 mod touched;
 
@@ -15,9 +26,10 @@ use crate::kinds::{PolicyKind, Settings};
 use crate::model::Ledger;
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::topology::{Edited, Unfollowable};
+use census::Census;
 use effects::{Effects, Supports, effects};
 use lookers::Lookers;
-use step::{Census, Step, Stepped};
+use step::{Step, Stepped};
 use touched::{Touched, What};
 
 pub use report::Report;
