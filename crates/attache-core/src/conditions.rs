@@ -9,6 +9,7 @@ use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::kinds::{DictatedBy, PolicyKind, Row, State};
 use crate::model::Model;
+use crate::object::ObjectRef;
 use crate::policy::{PolicyId, Wanted};
 use crate::status::{Enforcement, PolicyStatus, TargetStatus};
 use crate::topology::{Level, NodeId};
@@ -134,6 +135,7 @@ impl Engine {
             "with" => self.names(company.higher.iter().copied()),
             "places" => self.places(row, places),
             "sections" => {
+                let places = self.in_order(places);
                 let sections = places.iter().filter_map(|node| self.topology().node(*node).section.as_deref());
                 sections.collect::<Vec<_>>().join(" ")
             }
@@ -147,16 +149,25 @@ impl Engine {
 
     /// `namespace/name`, with spaces between them.
     fn names(&self, policies: impl IntoIterator<Item = PolicyId>) -> String {
-        let names = policies.into_iter().map(|policy| {
-            let id = self.policy_id(policy);
+        let mut ids: Vec<&ObjectRef> = policies.into_iter().map(|policy| self.policy_id(policy)).collect();
+        ids.sort();
+        let names = ids.into_iter().map(|id| {
             if id.namespace.is_empty() { id.name.to_string() } else { format!("{}/{}", id.namespace, id.name) }
         });
         names.collect::<Vec<_>>().join(" ")
     }
 
+    /// By the names of objects; the sections of one object as they stand in it.
+    fn in_order(&self, nodes: &BTreeSet<NodeId>) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = nodes.iter().copied().collect();
+        nodes.sort_by_key(|node| (self.topology().id(self.objects(), *node), *node));
+        nodes
+    }
+
     /// `these routes: [a b] and these route rules: [c]`, in the order of the row.
     fn places(&self, row: &Row, nodes: &BTreeSet<NodeId>) -> String {
         let topology = self.topology();
+        let nodes = self.in_order(nodes);
         let mut parts = Vec::new();
         for (sort, words) in &row.places {
             let names = nodes.iter().filter(|node| self.sort(**node) == *sort).map(|node| {
@@ -191,12 +202,11 @@ impl Engine {
 
     /// The first node from which each policy was rejected because of another.
     fn rejected_from(&self) -> BTreeMap<PolicyId, NodeId> {
-        let mut nodes = BTreeMap::new();
+        let mut nodes: BTreeMap<PolicyId, BTreeSet<NodeId>> = BTreeMap::new();
         for (loser, _) in self.models().iter().flat_map(|model| model.stacks().values()).flat_map(|it| &it.rejected) {
-            let node = nodes.entry(loser.policy).or_insert(loser.node);
-            *node = loser.node.min(*node);
+            nodes.entry(loser.policy).or_default().insert(loser.node);
         }
-        nodes
+        nodes.into_iter().filter_map(|(policy, nodes)| Some((policy, *self.in_order(&nodes).first()?))).collect()
     }
 
     /// The target on which the policy was rejected, or else the first that it names.

@@ -60,6 +60,7 @@ pub struct ScopeCounts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetStatus {
     pub target: NodeId,
+    /// In the order of names.
     pub affected_by: Vec<PolicyId>,
 }
 
@@ -121,7 +122,7 @@ impl Engine {
             .into_iter()
             .filter(|(_, affected_by)| !affected_by.is_empty())
             .map(|(target, mut affected_by)| {
-                affected_by.sort();
+                affected_by.sort_by(|a, b| self.policy_id(*a).cmp(self.policy_id(*b)));
                 affected_by.dedup();
                 TargetStatus { target, affected_by }
             })

@@ -102,6 +102,7 @@ pub fn never_wins(facts: &Facts<'_>, findings: &mut Findings) {
         let losses = facts.losses.range(first..).take_while(|((loser, ..), _)| *loser == status.policy);
         let mut winners: Vec<String> =
             losses.map(|((_, winner, loss), _)| format!("{} {}", engine.policy_id(*winner), why(*loss))).collect();
+        winners.sort();
         let more = winners.len().saturating_sub(SHOWN);
         winners.truncate(SHOWN);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };

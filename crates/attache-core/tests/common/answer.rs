@@ -146,12 +146,15 @@ fn in_force(engine: &Engine, model: &Model, scope: &Scope) -> String {
 }
 
 fn status(engine: &Engine, records: &mut Vec<String>) {
-    for it in engine.policy_statuses() {
+    let statuses = engine.policy_statuses();
+    for (it, conditions) in statuses.iter().zip(engine.policy_conditions(&statuses)) {
         let (policy, by) = (engine.policy_id(it.policy), policies(engine, &it.by));
         let (refused, enforcement, scopes) = (it.refused, it.enforcement.name(), it.scopes);
         records.push(format!("status of {policy}: {refused:?} {enforcement} {} by {by:?} {scopes:?}", it.message));
+        records.push(format!("conditions of {policy}: {conditions:?}"));
     }
     for it in engine.target_statuses() {
-        records.push(format!("{} is affected by {:?}", node(engine, it.target), policies(engine, &it.affected_by)));
+        let (target, conditions) = (node(engine, it.target), engine.target_conditions(&it));
+        records.push(format!("{target} is affected by {:?}: {conditions:?}", policies(engine, &it.affected_by)));
     }
 }

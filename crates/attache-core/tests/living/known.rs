@@ -88,6 +88,28 @@ put {"apiVersion":"example.io/v1","kind":"MeshPolicy","metadata":{"name":"own","
 }
 
 #[test]
+fn names_are_in_order_whoever_came_first() {
+    holds(
+        r#"
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"a"}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"meshpolicies.example.io"},"spec":{"crossNamespace":"Consumer","group":"example.io","kind":"MeshPolicy"}}
+{"apiVersion":"example.io/v1","kind":"MeshPolicy","metadata":{"name":"consumer","namespace":"b"},"spec":{"overrides":{"timeout":2},"targetRef":{"kind":"Service","name":"s","namespace":"a"}}}
+batch
+put {"apiVersion":"example.io/v1","kind":"MeshPolicy","metadata":{"name":"own","namespace":"a"},"spec":{"defaults":{"timeout":1},"targetRef":{"kind":"Service","name":"s"}}}
+"#,
+    );
+    holds(
+        r#"
+{"apiVersion":"gateway.solo.io/v1","kind":"ListenerOption","metadata":{"name":"section","namespace":"default"},"spec":{"targetRefs":[{"kind":"Gateway","name":"gw","sectionName":"http"}]}}
+{"apiVersion":"gateway.solo.io/v1","kind":"ListenerOption","metadata":{"name":"gateway-new","namespace":"default"},"spec":{"targetRefs":[{"kind":"Gateway","name":"gw"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"listeners":[{"name":"http"},{}]}}
+batch
+put {"apiVersion":"gateway.solo.io/v1","kind":"ListenerOption","metadata":{"name":"gateway","namespace":"default"},"spec":{"targetRefs":[{"kind":"Gateway","name":"gw"}]}}
+"#,
+    );
+}
+
+#[test]
 fn what_is_deleted_and_put_again_is_as_before() {
     holds(
         r#"
