@@ -47,7 +47,7 @@ impl Input {
     /// The same as a model that takes changes.
     pub fn read_living(global: &Global) -> Result<(Input, Living), Failure> {
         let (reading, kinds) = load(global)?;
-        let living = Living::new(Objects::new(reading.objects), &kinds, global.settings());
+        let living = Living::for_a_while(Objects::new(reading.objects), &kinds, global.settings());
         let input = Input::new(Arc::clone(living.now()), reading.problems);
         input.show_problems(global);
         Ok((input.not_empty()?, living))

@@ -45,15 +45,15 @@ impl Supports {
     }
 
     /// Those that have one name with others, and are affected as before.
-    fn twins(&self, engine: &Engine, affected: &[Affected]) -> Vec<Affected> {
-        let known: HashSet<NodeId> = affected.iter().map(|it| it.node).collect();
-        let twins = affected.iter().filter_map(|it| engine.topology().twin(it.node));
-        let twins = twins.filter(|it| !known.contains(it));
+    fn namesakes(&self, engine: &Engine, affected: &[Affected]) -> Vec<Affected> {
+        let mut known: HashSet<NodeId> = affected.iter().map(|it| it.node).collect();
+        let namesakes = affected.iter().flat_map(|it| engine.topology().namesakes(it.node));
+        let namesakes = namesakes.filter(|it| known.insert(*it));
         let same = |node: NodeId| {
             let policies: Vec<PolicyId> = self.0.get(&node)?.iter().map(|(policy, _)| *policy).collect();
             Some(Affected { node, before: policies.clone(), after: policies })
         };
-        twins.filter_map(same).collect()
+        namesakes.filter_map(same).collect()
     }
 
     /// Makes the changes, and tells the nodes that others affect now.
@@ -153,11 +153,12 @@ pub struct Effects {
     pub any: bool,
     /// The policies of which other things became in their scopes.
     pub policies: BTreeSet<PolicyId>,
-    pub affected: Vec<Affected>,
+    /// Nobody knows, unless supports are kept.
+    pub affected: Option<Vec<Affected>>,
 }
 
 /// Works out the effects, and brings tallies and supports up to date.
-pub fn effects(before: &Engine, after: &mut Engine, followed: &[Followed], supports: &mut Supports) -> Effects {
+pub fn effects(before: &Engine, after: &mut Engine, followed: &[Followed], supports: Option<&mut Supports>) -> Effects {
     let mut effects = Effects::default();
     let mut tallies = before.tallies().clone();
     let mut shift = Shift::new();
@@ -166,7 +167,7 @@ pub fn effects(before: &Engine, after: &mut Engine, followed: &[Followed], suppo
         let sides = Sides { before, after, was, is: &after.models[*at] };
         let targets = sides.of(moved);
         sides.tally(&targets, &mut tallies, &mut effects.policies);
-        let (changed, any) = sides.changed(&targets, &mut shift);
+        let (changed, any) = sides.changed(&targets, supports.is_some().then_some(&mut shift));
         effects.any |= any;
         if any {
             effects.targets.push((*at, changed));
@@ -177,8 +178,11 @@ pub fn effects(before: &Engine, after: &mut Engine, followed: &[Followed], suppo
         !tally(&tallies).tells_the_same(&tally(before.tallies()))
     });
     after.tallies = tallies.into();
-    effects.affected = supports.apply(shift);
-    effects.affected.extend(supports.twins(after, &effects.affected));
+    effects.affected = supports.map(|supports| {
+        let mut affected = supports.apply(shift);
+        affected.extend(supports.namesakes(after, &affected));
+        affected
+    });
     effects
 }
 
@@ -250,7 +254,7 @@ impl Sides<'_> {
     }
 
     /// The effective targets at which something else may be in force, on each side, and whether it is at any.
-    fn changed(&self, targets: &[Target<'_>], shift: &mut Shift) -> ([Vec<NodeId>; 2], bool) {
+    fn changed(&self, targets: &[Target<'_>], mut shift: Option<&mut Shift>) -> ([Vec<NodeId>; 2], bool) {
         let mut pairs: HashMap<(ChainId, ChainId), [bool; 2]> = HashMap::new();
         let mut changed = [Vec::new(), Vec::new()];
         let mut unsure = [Vec::new(), Vec::new()];
@@ -260,7 +264,10 @@ impl Sides<'_> {
             _ => None,
         };
         for Target { moved, was, is } in targets {
-            let stays = *was && *is && moved.cause != Cause::Ways && self.after.topology().twin(moved.node).is_none();
+            let stays = *was
+                && *is
+                && moved.cause != Cause::Ways
+                && self.after.topology().namesakes(moved.node).next().is_none();
             let pair = only(moved.before).zip(only(moved.after)).filter(|_| stays);
             if let Some(pair) = pair {
                 let [other, others] = *pairs.entry(pair).or_insert_with(|| self.compare(pair));
@@ -274,6 +281,7 @@ impl Sides<'_> {
                 unsure[0].extend(was.then_some(moved.node));
                 unsure[1].extend(is.then_some(moved.node));
             }
+            let Some(shift) = &mut shift else { continue };
             if *was {
                 supporting[0].count(moved.node, -1, shift);
             }
@@ -281,21 +289,21 @@ impl Sides<'_> {
                 supporting[1].count(moved.node, 1, shift);
             }
         }
-        self.add_twins(&mut unsure);
+        self.add_namesakes(&mut unsure);
         let any = !changed[0].is_empty() || self.differ(&unsure);
         changed.iter_mut().zip(unsure).for_each(|(changed, mut unsure)| changed.append(&mut unsure));
         (changed, any)
     }
 
     /// Adds the nodes that have one name with some of these: scopes that end at them are told apart by nobody.
-    fn add_twins(&self, nodes: &mut [Vec<NodeId>; 2]) {
+    fn add_namesakes(&self, nodes: &mut [Vec<NodeId>; 2]) {
         let sides = [(self.before, self.was), (self.after, self.is)];
-        let twins = sides.map(|(engine, model)| {
-            let twins = nodes.iter().flatten().filter_map(|node| engine.topology().twin(*node));
-            twins.filter(|twin| model.is_effective_target(engine.world(), *twin)).collect::<Vec<_>>()
+        let namesakes = sides.map(|(engine, model)| {
+            let namesakes = nodes.iter().flatten().flat_map(|node| engine.topology().namesakes(*node));
+            namesakes.filter(|it| model.is_effective_target(engine.world(), *it)).collect::<Vec<_>>()
         });
-        for (nodes, twins) in nodes.iter_mut().zip(twins) {
-            nodes.extend(twins);
+        for (nodes, namesakes) in nodes.iter_mut().zip(namesakes) {
+            nodes.extend(namesakes);
             nodes.sort_unstable();
             nodes.dedup();
         }

@@ -79,7 +79,8 @@ pub struct Living {
     settings: Settings,
     lookers: Lookers,
     census: Census,
-    supports: Supports,
+    /// Whether, and how, each target is affected.
+    supports: Option<Supports>,
     /// In the order of the models.
     ledgers: Vec<Ledger>,
     /// Ids of objects, and places of parts, that nobody has any more.
@@ -90,16 +91,22 @@ pub struct Living {
 impl Living {
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Living {
         let now = Engine::new(objects, built_in, settings);
-        Living::around(now, built_in.to_vec(), settings)
+        Living::around(now, built_in.to_vec(), settings, true)
     }
 
-    fn around(engine: Engine, built_in: Vec<PolicyKind>, settings: Settings) -> Living {
+    /// For a batch or two: it is there sooner, and takes longer to tell which targets others affect.
+    pub fn for_a_while(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Living {
+        let now = Engine::new(objects, built_in, settings);
+        Living::around(now, built_in.to_vec(), settings, false)
+    }
+
+    fn around(engine: Engine, built_in: Vec<PolicyKind>, settings: Settings, for_long: bool) -> Living {
         engine.fold_all();
         engine.tallies();
         Living {
             lookers: Lookers::of(&engine),
             census: Census::of(&engine),
-            supports: Supports::of(&engine),
+            supports: for_long.then(|| Supports::of(&engine)),
             ledgers: engine.models().iter().map(Ledger::of).collect(),
             free_ids: Vec::new(),
             free_parts: Vec::new(),
@@ -147,7 +154,7 @@ impl Living {
     /// Builds everything anew, with ids that have no gaps.
     fn rebuild(&mut self, objects: &Objects) {
         let engine = Engine::new(objects.tidy(), &self.built_in, self.settings);
-        *self = Living::around(engine, std::mem::take(&mut self.built_in), self.settings);
+        *self = Living::around(engine, std::mem::take(&mut self.built_in), self.settings, self.supports.is_some());
     }
 
     /// Edits the objects, and tells which of them are others than before.
@@ -182,7 +189,7 @@ impl Living {
         let (lookers, census) = (&mut self.lookers, &mut self.census);
         let step = Step { before, next, lookers, census, touched, edited };
         let Stepped { mut next, followed, policies, edited } = step.run(&mut self.ledgers)?;
-        let mut effects = effects(before, &mut next, &followed, &mut self.supports);
+        let mut effects = effects(before, &mut next, &followed, self.supports.as_mut());
         effects.concern(before, &next, policies);
         for (model, ledger) in next.models.iter_mut().zip(&mut self.ledgers) {
             model.forget(ledger);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::effects::Effects;
+use super::effects::{Affected, Effects};
 use crate::change::{
     Change, StatusChange, TargetChange, changes_at, effective_changes, same_status, status_changes, target_changes,
 };
@@ -21,7 +21,8 @@ pub struct Report {
 
 impl Report {
     pub(super) fn nothing(engine: Arc<Engine>) -> Report {
-        Report { before: Arc::clone(&engine), after: engine, effects: Some(Effects::default()) }
+        let effects = Effects { affected: Some(Vec::new()), ..Effects::default() };
+        Report { before: Arc::clone(&engine), after: engine, effects: Some(effects) }
     }
 
     pub(super) fn of(before: Arc<Engine>, after: Arc<Engine>, effects: Effects) -> Report {
@@ -35,7 +36,7 @@ impl Report {
 
     pub fn is_empty(&self) -> bool {
         match &self.effects {
-            Some(effects) => !effects.any && effects.policies.is_empty() && effects.affected.is_empty(),
+            Some(effects) => !effects.any && effects.policies.is_empty() && self.targets().is_empty(),
             None => self.effective().is_empty() && self.policies().is_empty() && self.targets().is_empty(),
         }
     }
@@ -67,16 +68,15 @@ impl Report {
 
     /// Every target that other policies affect than before, in the order of names.
     pub fn targets(&self) -> Vec<TargetChange> {
-        match &self.effects {
-            Some(effects) => effects.targets(&self.before, &self.after),
+        match self.effects.as_ref().and_then(|effects| effects.affected.as_deref()) {
+            Some(affected) => targets(affected, &self.before, &self.after),
             None => target_changes(&self.before, &self.after),
         }
     }
 }
 
 impl Effects {
-    /// Takes those of the policies whose attachments or conflicts may be others that have another status, and the
-    /// targets that are affected by others also by name.
+    /// Takes those of the policies whose attachments or conflicts may be others that have another status.
     pub(super) fn concern(&mut self, before: &Engine, after: &Engine, policies: BTreeSet<PolicyId>) {
         for policy in policies {
             let status = |engine: &Engine| engine.policies.get(policy).map(|_| engine.policy_status(policy));
@@ -90,27 +90,21 @@ impl Effects {
                 false => self.policies.insert(policy),
             };
         }
-        // A node that was made anew may stand for the same as one that is gone.
-        let is_there = |engine: &Engine, it: &super::effects::Affected| engine.topology.has(it.node);
-        if self.affected.iter().any(|it| !(is_there(before, it) && is_there(after, it)))
-            && self.targets(before, after).is_empty()
-        {
-            self.affected.clear();
-        }
     }
+}
 
-    fn targets(&self, before: &Engine, after: &Engine) -> Vec<TargetChange> {
-        let mut targets: BTreeMap<String, [BTreeSet<String>; 2]> = BTreeMap::new();
-        for it in &self.affected {
-            for (side, (engine, policies)) in [(before, &it.before), (after, &it.after)].into_iter().enumerate() {
-                if !engine.topology.has(it.node) {
-                    continue;
-                }
-                let names = policies.iter().map(|policy| engine.policy_id(*policy).to_string());
-                targets.entry(engine.topology.name(&engine.objects, it.node)).or_default()[side].extend(names);
+/// Who is affected by others, by name: a node that was made anew may stand for the same as one that is gone.
+fn targets(affected: &[Affected], before: &Engine, after: &Engine) -> Vec<TargetChange> {
+    let mut targets: BTreeMap<String, [BTreeSet<String>; 2]> = BTreeMap::new();
+    for it in affected {
+        for (side, (engine, policies)) in [(before, &it.before), (after, &it.after)].into_iter().enumerate() {
+            if !engine.topology.has(it.node) {
+                continue;
             }
+            let names = policies.iter().map(|policy| engine.policy_id(*policy).to_string());
+            targets.entry(engine.topology.name(&engine.objects, it.node)).or_default()[side].extend(names);
         }
-        let changed = targets.into_iter().filter(|(_, [before, after])| before != after);
-        changed.map(|(target, [before, after])| TargetChange::new(target, before, after)).collect()
     }
+    let changed = targets.into_iter().filter(|(_, [before, after])| before != after);
+    changed.map(|(target, [before, after])| TargetChange::new(target, before, after)).collect()
 }

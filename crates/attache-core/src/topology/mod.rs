@@ -213,11 +213,14 @@ impl Topology {
         self.node(self.whole(id)).frontend
     }
 
-    /// The other node of the same name: a Service that is the parent of routes has two.
-    pub(crate) fn twin(&self, id: NodeId) -> Option<NodeId> {
-        let frontend = self.frontend(id)?;
+    /// Other nodes of the same name: a Service that is the parent of routes has two, and sections can share one.
+    pub(crate) fn namesakes(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let whole = self.whole(id);
-        if id == whole { Some(frontend) } else { (id == frontend).then_some(whole) }
+        let section = &self.node(id).section;
+        let sections = self.sections(whole).filter(move |_| section.is_some());
+        let sections = sections.filter(move |it| self.node(*it).section == *section);
+        let wholes = [Some(whole), self.frontend(id)].into_iter().flatten().filter(move |_| section.is_none());
+        sections.chain(wholes).filter(move |it| *it != id)
     }
 
     /// The namespace that a node lives in.

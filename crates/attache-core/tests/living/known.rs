@@ -148,3 +148,30 @@ delete ["","Namespace","","a"]
 "#;
     assert_eq!(Case::parse(case).to_string(), case);
 }
+
+#[test]
+fn what_affects_two_ports_of_one_name_is_told_for_both() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"BackendTLSPolicy","metadata":{"name":"all","namespace":"a"},"spec":{"targetRefs":[{"kind":"Service","name":"s"}]}}
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"a"},"spec":{"ports":[{"name":"two"},{"name":"two"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"BackendTLSPolicy","metadata":{"name":"two","namespace":"a"},"spec":{"targetRefs":[{"kind":"Service","name":"s","sectionName":"two"}]}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"BackendTLSPolicy","metadata":{"name":"all","namespace":"a"}}
+"#,
+    );
+}
+
+#[test]
+fn who_asks_in_vain_is_told_what_there_is_now() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r0","namespace":"a"}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r1","namespace":"a"},"spec":{"rules":[{},{}]}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r1","namespace":"a"},"spec":{"parentRefs":[{"kind":"HTTPRoute"}],"rules":[{},{}]}}
+batch
+delete ["gateway.networking.k8s.io","HTTPRoute","a","r0"]
+"#,
+    );
+}
