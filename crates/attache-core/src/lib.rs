@@ -3,7 +3,7 @@
 //! Pure: no I/O, no clock, no randomness. Data flows one way, each module knows only those before it.
 //!
 //! ```text
-//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status · change · lint · request
+//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status · change · lint · request · living
 //!                       ↑             ↑                          ↑
 //!                 kinds (PolicyKind documents: built in, given, or inferred from CRDs)
 //! ```
