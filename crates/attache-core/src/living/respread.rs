@@ -51,7 +51,7 @@ impl Step<'_> {
                     changed.insert(node);
                     topology.children(node).iter().for_each(|below| add(&mut todo, *below));
                     if topology.node(node).level == Level::RouteRule {
-                        topology.rules_naming(node).iter().for_each(|port| add(&mut todo, *port));
+                        topology.ports_named(node).iter().for_each(|port| add(&mut todo, *port));
                     }
                 }
             }

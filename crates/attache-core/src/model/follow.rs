@@ -301,7 +301,7 @@ impl Model {
         }
         topology.children(node).iter().for_each(|below| found(*below));
         if level == Level::RouteRule {
-            topology.rules_naming(node).iter().for_each(|port| found(*port));
+            topology.ports_named(node).iter().for_each(|port| found(*port));
         }
         if self.hierarchy.has_waypoints() && matches!(level, Level::GatewayClass | Level::Gateway) {
             let is_behind = |it: &NodeId| self.hierarchy.arrivals(*it).iter().any(|from| from.parent == Some(node));

@@ -208,6 +208,11 @@ impl Topology {
         self.node(port).across.as_slice()
     }
 
+    /// The ports of backends that a rule names.
+    pub(crate) fn ports_named(&self, rule: NodeId) -> &[NodeId] {
+        self.node(rule).across.as_slice()
+    }
+
     /// The node that stands for a Service as the parent of mesh routes, if it has any.
     pub fn frontend(&self, id: NodeId) -> Option<NodeId> {
         self.node(self.whole(id)).frontend
