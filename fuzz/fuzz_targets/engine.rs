@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../crates/attache-core/tests/laws/answer.rs"]
+#[path = "../../crates/attache-core/tests/common/answer.rs"]
 mod answer;
 
 use std::sync::{Arc, LazyLock};
@@ -30,6 +30,7 @@ fuzz_target!(|input: &str| {
 /// Whether there are so few that they can be listed: routes that delegate can have very many.
 fn few_scopes(engine: &Engine) -> bool {
     let nodes = engine.topology().nodes().map(|(node, _)| node);
-    let scopes = |node| engine.models().iter().flat_map(move |model| model.chains_at(node)).map(|(_, scopes)| *scopes);
+    let chains = |node| engine.models().iter().flat_map(move |model| model.chains_at(engine.world(), node));
+    let scopes = |node| chains(node).map(|(_, scopes)| *scopes);
     nodes.flat_map(scopes).fold(0, u64::saturating_add) < 20_000
 }
