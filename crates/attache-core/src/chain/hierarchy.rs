@@ -90,10 +90,6 @@ impl Hierarchy {
         }
     }
 
-    pub fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
     /// Each node stands for itself, but for Services behind waypoints.
     pub fn has_waypoints(&self) -> bool {
         self.shape.waypoints.is_some()
@@ -161,11 +157,6 @@ impl Hierarchy {
 
     pub fn has(&self, node: NodeId) -> bool {
         self.places.get(node).is_some_and(|place| place.member)
-    }
-
-    /// Whether Namespaces stand above what lives in them.
-    pub fn has_namespaces(&self) -> bool {
-        self.has_namespaces
     }
 
     /// Whether its Namespace stands above a node.
