@@ -2,13 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hashbrown::{HashMap, HashSet};
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
-
 use crate::attachment::{self, Attachment, Attachments, Reason, Refusal};
-use crate::chain::{Hierarchy, Shape};
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
-use crate::model::{Model, World};
+use crate::model::World;
+use crate::models::Models;
 use crate::object::{Object, ObjectRef, Objects};
 use crate::order::{self, Stack, Stacking, Stacks};
 use crate::policy::{Policies, Policy, PolicyId};
@@ -24,7 +21,7 @@ pub struct Engine {
     pub(crate) policies: Policies,
     pub(crate) topology: Topology,
     pub(crate) attachments: Attachments,
-    pub(crate) models: Vec<Model>,
+    pub(crate) models: Models,
     pub(crate) tallies: OnceLock<Tallies>,
     /// What is wrong with the documents that describe kinds.
     kind_problems: Arc<[Problem]>,
@@ -32,26 +29,24 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Works out the topology and all chains. What the chains come to is worked out when somebody asks.
+    /// Works out the topology and what is attached to it. Chains, and what they come to, are worked out when somebody asks.
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Engine {
         let (kinds, kind_problems) = Registry::new(built_in, &objects, settings);
         let policies = Policies::read(&objects, &kinds);
         let virtual_targets = attachment::virtual_targets(&objects, &kinds, &policies);
         let topology = Topology::build(&objects, &virtual_targets);
         let attachments = attachment::attach(&objects, &topology, &kinds, &policies);
-        let mut engine = Engine {
+        Engine {
+            models: Models::new(&kinds, &policies),
             objects,
             kinds: Arc::new(kinds),
             policies,
             topology,
             attachments,
-            models: Vec::new(),
             tallies: OnceLock::new(),
             kind_problems: kind_problems.into(),
             problems: OnceLock::new(),
-        };
-        engine.models = engine.build_models();
-        engine
+        }
     }
 
     pub fn objects(&self) -> &Objects {
@@ -88,6 +83,11 @@ impl Engine {
         policies.into_iter()
     }
 
+    /// The policy that an object is.
+    pub fn find_policy(&self, id: &ObjectRef) -> Option<PolicyId> {
+        self.objects.find(id).map(PolicyId).filter(|policy| self.policies.get(*policy).is_some())
+    }
+
     pub fn policy(&self, id: PolicyId) -> &Policy {
         &self.policies[id]
     }
@@ -101,44 +101,15 @@ impl Engine {
         &self.policy_object(id).id
     }
 
-    /// The kinds of which there are policies, sorted.
-    pub fn models(&self) -> &[Model] {
-        &self.models
-    }
-
-    pub fn model(&self, kind: KindId) -> Option<&Model> {
-        let leader = self.kinds.leader(kind);
-        self.models.iter().find(|model| model.id == leader)
-    }
-
     pub fn world(&self) -> World<'_> {
         World { objects: &self.objects, topology: &self.topology, policies: &self.policies }
     }
 
     /// Works out every effective policy there is.
     pub fn fold_all(&self) {
-        for model in &self.models {
+        for model in self.models() {
             model.fold_all(self.world());
         }
-    }
-
-    fn build_models(&self) -> Vec<Model> {
-        let led: HashSet<KindId> = self.policies.iter().map(|(_, policy)| self.kinds.leader(policy.kind)).collect();
-        let mut hierarchies: HashMap<Shape, Arc<Hierarchy>> = HashMap::new();
-        let kinds = self.kinds.iter().filter(|(id, _)| led.contains(id));
-        let kinds: Vec<(KindId, Arc<Hierarchy>)> = kinds
-            .map(|(id, kind)| {
-                let hierarchy = hierarchies
-                    .entry(kind.shape())
-                    .or_insert_with_key(|shape| Arc::new(Hierarchy::new(&self.objects, &self.topology, shape.clone())));
-                (id, Arc::clone(hierarchy))
-            })
-            .collect();
-        kinds.into_par_iter().map(|(id, hierarchy)| self.build_model(id, hierarchy)).collect()
-    }
-
-    pub(crate) fn build_model(&self, id: KindId, hierarchy: Arc<Hierarchy>) -> Model {
-        Model::new(self.world(), id, self.kinds.get(id), hierarchy, self.build_stacks(id))
     }
 
     pub(crate) fn build_stacks(&self, id: KindId) -> Stacks {
@@ -157,8 +128,8 @@ impl Engine {
     /// The routes that should say how policies are inherited, and say something else.
     fn bad_annotations(&self) -> Vec<Problem> {
         let mut found: Vec<Problem> = Vec::new();
-        for model in &self.models {
-            if let DictatedBy::Annotation(annotation) = &model.kind.dictated_by {
+        for kind in self.models.kinds() {
+            if let DictatedBy::Annotation(annotation) = &self.kinds.get(kind).dictated_by {
                 let routes = self.objects.each("gateway.networking.k8s.io", "HTTPRoute");
                 found.extend(routes.filter_map(|(_, route)| annotation.check(route)));
             }

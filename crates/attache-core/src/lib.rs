@@ -21,6 +21,7 @@ pub mod lint;
 pub mod living;
 pub mod merged;
 pub mod model;
+mod models;
 pub mod names;
 pub mod object;
 pub mod order;

@@ -151,8 +151,7 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
     let policies = engine.policies().map(|(policy, _)| policy);
     let unwanted = policies.filter(|policy| wants(input, *policy, &target.id) && !engine.refusals(*policy).is_empty());
     let unwanted: BTreeSet<&ObjectRef> = unwanted.map(|policy| engine.policy_id(policy)).collect();
-    let is_policy = engine.policies().any(|(policy, _)| *engine.policy_id(policy) == target.id);
-    let lint = if is_policy { lint } else { lint_references };
+    let lint = if engine.find_policy(&target.id).is_some() { lint } else { lint_references };
     let mut findings = lint(engine, &input.problems);
     findings.retain(|finding| {
         let Some(object) = finding.problem.object.as_deref() else { return false };

@@ -152,8 +152,7 @@ impl Input {
     /// The policy that `words` name.
     pub fn policy_named(&self, words: &[String], global: &Global) -> Result<PolicyId, Failure> {
         let id = self.target(words, global)?.0.id;
-        let found = self.engine.policies().find(|(policy, _)| *self.engine.policy_id(*policy) == id);
-        found.map(|(policy, _)| policy).ok_or_else(|| {
+        self.engine.find_policy(&id).ok_or_else(|| {
             let help = format!("see {} get policies, and for objects {} effective", program(), program());
             Problem::error(format!("{id} is not a policy")).help(help).into()
         })
@@ -161,15 +160,20 @@ impl Input {
 
     /// The policy kinds that are called `name` and of which there are policies, or all of them.
     pub fn models(&self, name: Option<&str>) -> Result<Vec<&Model>, Failure> {
-        let models = self.engine.models().iter();
-        let Some(name) = name else { return Ok(models.collect()) };
-        let named = self.engine.kinds().iter().filter(|(_, kind)| kind.is_called(name));
-        let leaders: Vec<KindId> = named.map(|(id, _)| self.engine.kinds().leader(id)).collect();
-        let found: Vec<&Model> = models.filter(|model| leaders.contains(&model.id)).collect();
-        if found.is_empty() {
-            self.kind_named(name)?;
+        if name.is_none() {
+            return Ok(self.engine.models().iter().collect());
         }
-        Ok(found)
+        let kinds = self.kinds(name)?.into_iter().map(|(id, _)| self.engine.kinds().leader(id));
+        let leaders: BTreeSet<KindId> = kinds.collect();
+        Ok(leaders.into_iter().filter_map(|kind| self.engine.model(kind)).collect())
+    }
+
+    /// The policy kinds that are called `name`, or all of them.
+    pub fn kinds(&self, name: Option<&str>) -> Result<Vec<(KindId, &PolicyKind)>, Failure> {
+        let kinds = self.engine.kinds().iter();
+        let Some(name) = name else { return Ok(kinds.collect()) };
+        let found: Vec<_> = kinds.filter(|(_, kind)| kind.is_called(name)).collect();
+        if found.is_empty() { Err(self.unknown_kind(name)) } else { Ok(found) }
     }
 
     /// The policy kind that is called `name`, whether there are policies of it or not.

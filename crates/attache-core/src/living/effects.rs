@@ -163,8 +163,8 @@ pub fn effects(before: &Engine, after: &mut Engine, followed: &[Followed], suppo
     let mut tallies = before.tallies().clone();
     let mut shift = Shift::new();
     for Followed { at, moved } in followed {
-        let Some(was) = before.model(after.models[*at].id) else { continue };
-        let sides = Sides { before, after, was, is: &after.models[*at] };
+        let Some(was) = before.model(after.models()[*at].id) else { continue };
+        let sides = Sides { before, after, was, is: &after.models()[*at] };
         let targets = sides.of(moved);
         sides.tally(&targets, &mut tallies, &mut effects.policies);
         let (changed, any) = sides.changed(&targets, supports.is_some().then_some(&mut shift));

@@ -18,7 +18,7 @@ impl Step<'_> {
     /// sees otherwise than before.
     pub(super) fn settle_hierarchies(&mut self) -> Vec<HashSet<NodeId>> {
         if self.edited.is_empty() && !self.has_waypoints() {
-            return vec![HashSet::new(); self.next.models.len()];
+            return vec![HashSet::new(); self.next.models().len()];
         }
         let Engine { objects, topology, models, .. } = &mut self.next;
         let labelled = self.touched.iter().filter(|touched| touched.what.labels && touched.after.is_some());
@@ -70,7 +70,7 @@ impl Step<'_> {
         hierarchies: &[HashSet<NodeId>],
         own: &BTreeSet<ObjectId>,
     ) -> Vec<Followed> {
-        let mut models = std::mem::take(&mut self.next.models);
+        let mut models = self.next.models.take();
         let mut of_own: Vec<(NodeId, Cause)> = Vec::new();
         for id in own.iter().filter(|id| self.next.objects.shared(**id).is_some()) {
             let (whole, topology) = (NodeId::whole(*id), &self.next.topology);
@@ -93,7 +93,7 @@ impl Step<'_> {
                 followed.push(Followed { at, moved });
             }
         }
-        self.next.models = models;
+        self.next.models.put(models);
         followed
     }
 

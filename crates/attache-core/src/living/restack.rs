@@ -95,7 +95,7 @@ impl Step<'_> {
                 dirty.entry(kind).or_default().extend(was.to.iter().chain(is).map(|it| it.node));
             }
         }
-        for model in &self.before.models {
+        for model in self.before.models() {
             let gone = self.edited.gone.iter().copied().filter(|node| model.stack(*node).is_some());
             let gone: Vec<NodeId> = gone.collect();
             if !gone.is_empty() {
@@ -111,7 +111,7 @@ impl Step<'_> {
         }
         // Those who yield to others look at what the others have on the same nodes.
         let mut yielding: Vec<(KindId, BTreeSet<NodeId>)> = Vec::new();
-        for model in &self.before.models {
+        for model in self.before.models() {
             for (kind, nodes) in &dirty {
                 if model.kind.yields_to(self.next.kinds.get(*kind)) {
                     yielding.push((model.id, nodes.iter().copied().filter(|it| model.stack(*it).is_some()).collect()));
@@ -122,7 +122,7 @@ impl Step<'_> {
             dirty.entry(kind).or_default().extend(nodes);
         }
         let mut stacked = Stacked::default();
-        let mut models = std::mem::take(&mut self.next.models);
+        let mut models = self.next.models.take();
         let attached_anew: HashSet<PolicyId> = old.iter().map(|(policy, _)| *policy).collect();
         for (kind, nodes) in dirty {
             let Some(at) = models.iter().position(|model| model.id == kind) else { continue };
@@ -136,7 +136,7 @@ impl Step<'_> {
                 models[at].set_stack(node, stack);
             }
         }
-        self.next.models = models;
+        self.next.models.put(models);
         stacked
     }
 
@@ -148,7 +148,7 @@ impl Step<'_> {
         let kind = models[at].id;
         let is_own =
             |policy: PolicyId| self.next.policies.get(policy).is_some_and(|it| self.next.kinds.leader(it.kind) == kind);
-        let was = self.before.models.iter().find(|model| model.id == kind).and_then(|model| model.stack(node));
+        let was = self.before.models().iter().find(|model| model.id == kind).and_then(|model| model.stack(node));
         let stayed = was.into_iter().flat_map(|stack| stack.all()).filter(|it| !anew.contains(&it.policy));
         let mut policies: Vec<PolicyId> = anew.iter().copied().filter(|policy| is_own(*policy)).collect();
         policies.sort_unstable();
@@ -162,7 +162,7 @@ impl Step<'_> {
         for other in others {
             let leader = self.next.kinds.leader(other);
             let is_other = |it: &&Attachment| self.next.policies.get(it.policy).is_some_and(|it| it.kind == other);
-            let before = self.before.models.iter().find(|model| model.id == leader).and_then(|it| it.stack(node));
+            let before = self.before.models().iter().find(|model| model.id == leader).and_then(|it| it.stack(node));
             let stayed = before.into_iter().flat_map(|stack| stack.all()).filter(|it| !anew.contains(&it.policy));
             yields.extend(stayed.filter(is_other));
             let came = anew.iter().flat_map(|policy| &self.next.attachments.of(*policy).to);

@@ -106,7 +106,7 @@ impl Step<'_> {
 
     /// Whether labels say what stands before what.
     pub(super) fn has_waypoints(&self) -> bool {
-        self.before.models.iter().any(|model| model.hierarchy().has_waypoints())
+        self.before.models().iter().any(|model| model.hierarchy().has_waypoints())
     }
 
     fn is_followed_policy(&self, touched: &Touched, id: KindId) -> Result<(), Unfollowable> {

@@ -67,12 +67,12 @@ impl Describe {
             most: if wide { usize::MAX } else { MOST },
             most_lines: if wide { usize::MAX } else { MOST_LINES },
         };
-        let policy = input.engine.policies().find(|(policy, _)| *input.engine.policy_id(*policy) == target.id);
+        let policy = input.engine.find_policy(&target.id);
         match (policy, self.output) {
-            (Some((policy, _)), None | Some(DescribeFormat::Wide)) => {
+            (Some(policy), None | Some(DescribeFormat::Wide)) => {
                 view.policy(policy, &problems(&input, &target), screen)?;
             }
-            (Some((policy, _)), Some(format)) => {
+            (Some(policy), Some(format)) => {
                 let problems = problems(&input, &target);
                 format.write(&describe_policy(&input, policy, &problems), screen)?;
             }

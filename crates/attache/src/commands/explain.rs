@@ -107,7 +107,7 @@ impl Explain {
 
     fn target(&self, input: &Input, global: &Global) -> Result<(Target, Option<Path>), Failure> {
         let (target, rest) = input.target(&self.words, global)?;
-        if input.engine.policies().any(|(policy, _)| *input.engine.policy_id(policy) == target.id) {
+        if input.engine.find_policy(&target.id).is_some() {
             let help = format!("what it does is shown by {} describe {target}", program());
             return Err(Problem::error(format!("{target} is a policy, and policies have no policies"))
                 .help(help)

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use attache_core::kinds::{KindId, Origin, PolicyKind};
@@ -31,13 +32,20 @@ struct Kind {
     policies: usize,
 }
 
-pub fn get(input: &Input, name: Option<&str>, format: Option<Format>, screen: &mut Screen) -> io::Result<()> {
-    let wanted = || input.engine.kinds().iter().filter(|(_, kind)| name.is_none_or(|name| kind.is_called(name)));
+pub fn get(
+    input: &Input,
+    wanted: &[(KindId, &PolicyKind)],
+    format: Option<Format>,
+    screen: &mut Screen,
+) -> io::Result<()> {
     if format == Some(Format::Yaml) {
-        let documents: Vec<String> = wanted().map(|(_, kind)| kind.document(input.engine.objects())).collect();
+        let documents: Vec<String> = wanted.iter().map(|(_, kind)| kind.document(input.engine.objects())).collect();
         return write!(screen, "{}", documents.join("---\n"));
     }
-    let mut kinds: Vec<Kind> = wanted().map(|(id, kind)| describe(input, id, kind)).collect();
+    let mut policies: HashMap<KindId, usize> = HashMap::new();
+    input.engine.policies().for_each(|(_, policy)| *policies.entry(policy.kind).or_default() += 1);
+    let of = |id: &KindId| policies.get(id).copied().unwrap_or_default();
+    let mut kinds: Vec<Kind> = wanted.iter().map(|(id, kind)| describe(kind, of(id))).collect();
     // Those that matter here first.
     kinds.sort_by_key(|kind| kind.policies == 0);
     match format {
@@ -99,7 +107,7 @@ pub fn get(input: &Input, name: Option<&str>, format: Option<Format>, screen: &m
     }
 }
 
-fn describe(input: &Input, id: KindId, kind: &PolicyKind) -> Kind {
+fn describe(kind: &PolicyKind, policies: usize) -> Kind {
     let names = |levels: &[attache_core::kinds::LevelName]| levels.iter().map(ToString::to_string).collect();
     Kind {
         name: kind.name.to_string(),
@@ -118,6 +126,6 @@ fn describe(input: &Input, id: KindId, kind: &PolicyKind) -> Kind {
             Origin::Given(file) => file.to_string(),
             Origin::Inferred(crd) => format!("CRD {crd}"),
         },
-        policies: input.engine.policies().filter(|(_, policy)| policy.kind == id).count(),
+        policies,
     }
 }

@@ -58,11 +58,11 @@ impl Get {
             screen.widen();
         }
         let kind = self.name.as_deref().or(self.kind.as_deref());
-        let models = input.models(kind)?;
+        let namespace = global.namespace.as_deref();
         match self.what {
-            What::Policies => policies::get(&input, &models, global.namespace.as_deref(), self.output, screen)?,
-            What::Kinds => kinds::get(&input, kind, self.output, screen)?,
-            What::Scopes => scopes::get(&input, &models, global.namespace.as_deref(), self.output, screen)?,
+            What::Policies => policies::get(&input, &input.models(kind)?, namespace, self.output, screen)?,
+            What::Kinds => kinds::get(&input, &input.kinds(kind)?, self.output, screen)?,
+            What::Scopes => scopes::get(&input, &input.models(kind)?, namespace, self.output, screen)?,
         }
         Ok(input.verdict)
     }
