@@ -36,13 +36,11 @@ impl Stack {
     }
 }
 
-/// The stacks of one kind, each with a version that is another whenever the stack is.
+/// The stacks of one kind.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
-    by_node: NodeMap<Option<(u32, Arc<Stack>)>>,
+    by_node: NodeMap<Option<Arc<Stack>>>,
     count: usize,
-    /// How often a stack was set.
-    versions: u32,
 }
 
 impl Stacks {
@@ -51,11 +49,7 @@ impl Stacks {
     }
 
     pub fn get(&self, node: NodeId) -> Option<&Stack> {
-        self.by_node.get(node)?.as_ref().map(|(_, stack)| &**stack)
-    }
-
-    pub fn version(&self, node: NodeId) -> Option<u32> {
-        self.by_node.get(node)?.as_ref().map(|(version, _)| *version)
+        self.by_node.get(node)?.as_deref()
     }
 
     pub fn has(&self, node: NodeId) -> bool {
@@ -64,7 +58,7 @@ impl Stacks {
 
     /// In the order of ids.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Stack)> {
-        self.by_node.iter().filter_map(|(node, stack)| Some((node, &*stack.as_ref()?.1)))
+        self.by_node.iter().filter_map(|(node, stack)| Some((node, stack.as_deref()?)))
     }
 
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
@@ -82,8 +76,7 @@ impl Stacks {
             return;
         }
         self.count = self.count + usize::from(stack.is_some()) - usize::from(had);
-        self.versions = self.versions.wrapping_add(1);
-        *self.by_node.entry(node) = stack.map(|stack| (self.versions, Arc::new(stack)));
+        *self.by_node.entry(node) = stack.map(Arc::new);
     }
 }
 

@@ -24,8 +24,8 @@ impl ChainId {
 /// What a chain has more than the one above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Link {
-    /// The policies on this node. When they change the version does, and with it every chain that has them.
-    Node(NodeId, u32),
+    /// The policies on this node, whatever they are.
+    Node(NodeId),
     /// From here on, requests from this Namespace are meant, apart from all others.
     From(NodeId),
     /// From here on, policies meet on these terms.
@@ -38,7 +38,7 @@ impl Link {
     /// The node whose policies it adds.
     pub fn node(self) -> Option<NodeId> {
         match self {
-            Link::Node(node, _) => Some(node),
+            Link::Node(node) => Some(node),
             Link::From(_) | Link::Only(_) | Link::On(_) => None,
         }
     }
@@ -46,7 +46,7 @@ impl Link {
     /// The Namespace to whose requests it limits the chain.
     pub fn from(self) -> Option<NodeId> {
         match self {
-            Link::Node(..) | Link::On(_) => None,
+            Link::Node(_) | Link::On(_) => None,
             Link::From(namespace) | Link::Only(namespace) => Some(namespace),
         }
     }
@@ -89,13 +89,13 @@ impl Chains {
         ChainId(self.links.len() as u32)
     }
 
-    /// Forgets a chain, and tells the one above it.
-    pub fn remove(&mut self, chain: ChainId) -> Option<ChainId> {
+    /// Forgets a chain, and tells the one above it and what it had more.
+    pub fn remove(&mut self, chain: ChainId) -> Option<(ChainId, Link)> {
         let (above, link) = self.links.get(chain.0 as usize).copied().flatten()?;
         let links = &self.links;
         self.by_link.remove(hash(&Some((above, link))), chain.0, |at| hash_at(links, at));
         *self.links.entry(chain.0 as usize) = None;
-        Some(above)
+        Some((above, link))
     }
 
     pub fn find(&self, chain: ChainId, link: Link) -> Option<ChainId> {
@@ -107,9 +107,10 @@ impl Chains {
         self.links.get(chain.0 as usize).is_some_and(Option::is_some)
     }
 
-    /// The chain above.
-    pub fn above(&self, chain: ChainId) -> ChainId {
-        self.links[chain.0 as usize].map_or(ChainId::EMPTY, |(above, _)| above)
+    /// Every chain but the empty one, with the one above it and what it has more.
+    pub fn iter(&self) -> impl Iterator<Item = (ChainId, ChainId, Link)> + '_ {
+        let links = self.links.iter().enumerate().skip(1);
+        links.filter_map(|(at, link)| link.map(|(above, link)| (ChainId(at as u32), above, link)))
     }
 
     /// The links of a chain, lowest first.
@@ -138,7 +139,7 @@ impl Chains {
     pub fn terms(&self, chain: ChainId) -> Terms {
         self.links(chain).fold(Terms::default(), |terms, link| match link {
             Link::On(more) => terms.and(more),
-            Link::Node(..) | Link::From(_) | Link::Only(_) => terms,
+            Link::Node(_) | Link::From(_) | Link::Only(_) => terms,
         })
     }
 

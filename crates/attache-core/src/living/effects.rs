@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::step::Followed;
+use super::step::{Followed, Refolded};
 use crate::chain::{ChainId, SetId};
 use crate::change::{change, changes_at};
 use crate::engine::Engine;
 use crate::fold::Effective;
 use crate::kinds::Class;
-use crate::model::{Cause, Model, Moved, stack_node};
+use crate::model::{Cause, Ledger, Model, Moved, stack_node};
 use crate::policy::PolicyId;
 use crate::status::Tallies;
 use crate::topology::NodeId;
@@ -149,6 +149,8 @@ pub struct Effects {
     /// For each model, by where it is among them, the effective targets at which something else may be in force, before
     /// and after.
     pub targets: Vec<(usize, [Vec<NodeId>; 2])>,
+    /// For each model the chains that were folded anew, and those of them of which something else came.
+    pub refolded: Vec<(usize, Refolded, HashSet<ChainId>)>,
     /// Whether something else is in force anywhere.
     pub any: bool,
     /// The policies of which other things became in their scopes.
@@ -158,19 +160,31 @@ pub struct Effects {
 }
 
 /// Works out the effects, and brings tallies and supports up to date.
-pub fn effects(before: &Engine, after: &mut Engine, followed: &[Followed], supports: Option<&mut Supports>) -> Effects {
+pub fn effects(
+    before: &Engine,
+    after: &mut Engine,
+    followed: Vec<Followed>,
+    ledgers: &mut [Ledger],
+    supports: Option<&mut Supports>,
+) -> Effects {
     let mut effects = Effects::default();
     let mut tallies = before.tallies().clone();
     let mut shift = Shift::new();
-    for Followed { at, moved } in followed {
-        let Some(was) = before.model(after.models()[*at].id) else { continue };
-        let sides = Sides { before, after, was, is: &after.models()[*at] };
-        let targets = sides.of(moved);
-        sides.tally(&targets, &mut tallies, &mut effects.policies);
-        let (changed, any) = sides.changed(&targets, supports.is_some().then_some(&mut shift));
-        effects.any |= any;
+    for Followed { at, moved, refolded } in followed {
+        let is = &after.models()[at];
+        let (Some(was), Some(ledger)) = (before.model(is.id), ledgers.get_mut(at)) else { continue };
+        let sides = Sides { before, after, was, is };
+        let targets = sides.of(&moved);
+        let stayed = sides.tally(&targets, &refolded, ledger, &mut tallies, &mut effects.policies);
+        let mut shift = supports.is_some().then_some(&mut shift);
+        let (changed, any) = sides.changed(&targets, shift.as_deref_mut());
         if any {
-            effects.targets.push((*at, changed));
+            effects.targets.push((at, changed));
+        }
+        let others = sides.compare_refolded(&moved, stayed, &refolded, shift);
+        effects.any |= any || !others.is_empty();
+        if !others.is_empty() {
+            effects.refolded.push((at, refolded, others));
         }
     }
     effects.policies.retain(|policy| {
@@ -217,24 +231,35 @@ impl Sides<'_> {
         moved.iter().filter_map(target).collect()
     }
 
-    fn tally(&self, targets: &[Target<'_>], tallies: &mut Tallies, policies: &mut BTreeSet<PolicyId>) {
-        let mut sets: HashMap<SetId, i128> = HashMap::new();
+    /// Brings the tallies up to date, and tells which of the chains that come to something else are met in scopes that
+    /// stay as they are.
+    fn tally(
+        &self,
+        targets: &[Target<'_>],
+        refolded: &Refolded,
+        ledger: &mut Ledger,
+        tallies: &mut Tallies,
+        policies: &mut BTreeSet<PolicyId>,
+    ) -> Vec<ChainId> {
+        let mut sets: HashMap<SetId, [i128; 2]> = HashMap::new();
         for Target { moved, was, is } in targets {
             if let Some(set) = moved.before.filter(|_| *was) {
-                *sets.entry(set).or_default() -= 1;
+                sets.entry(set).or_default()[0] += 1;
             }
             if let Some(set) = moved.after.filter(|_| *is) {
-                *sets.entry(set).or_default() += 1;
+                sets.entry(set).or_default()[1] += 1;
             }
         }
-        let mut chains: HashMap<ChainId, i128> = HashMap::new();
-        for (set, count) in sets.into_iter().filter(|(_, count)| *count != 0) {
-            for (chain, scopes) in self.is.chains_of(set) {
-                *chains.entry(*chain).or_default() += count * i128::from(*scopes);
+        let mut chains: HashMap<ChainId, [i128; 2]> = HashMap::new();
+        for (set, [left, came]) in sets {
+            for (chain, scopes) in self.is.chains_of(set).iter().filter(|(chain, _)| *chain != ChainId::EMPTY) {
+                let counts = chains.entry(*chain).or_default();
+                counts[0] += left * i128::from(*scopes);
+                counts[1] += came * i128::from(*scopes);
             }
         }
-        for (chain, count) in chains.into_iter().filter(|(chain, count)| *count != 0 && *chain != ChainId::EMPTY) {
-            for (policy, outcome) in &self.effective(chain).outcomes {
+        let mut count = |count: i128, effective: &Effective| {
+            for (policy, outcome) in effective.outcomes.iter().filter(|_| count != 0) {
                 let slot = tallies.entry(policy.0.0 as usize);
                 Arc::make_mut(slot.get_or_insert_default()).count(count, outcome);
                 if slot.as_ref().is_some_and(|tally| tally.is_empty()) {
@@ -242,15 +267,59 @@ impl Sides<'_> {
                 }
                 policies.insert(*policy);
             }
+        };
+        let mut stayed = Vec::new();
+        for &chain in &refolded.chains {
+            let [left, came] = chains.remove(&chain).unwrap_or_default();
+            let scopes = ledger.scopes(chain);
+            let before = *scopes;
+            *scopes += came - left;
+            count(-before, self.was(chain));
+            count(*scopes, self.is(chain));
+            if before > left {
+                stayed.push(chain);
+            }
         }
+        for (chain, [left, came]) in chains.into_iter().filter(|(_, [left, came])| left != came) {
+            *ledger.scopes(chain) += came - left;
+            count(came - left, if self.was.knows(chain) { self.was(chain) } else { self.is(chain) });
+        }
+        stayed
     }
 
-    /// What a chain of either side comes to. One that was there before has the same policies still.
-    fn effective(&self, chain: ChainId) -> &Arc<Effective> {
-        match self.was.knows(chain) {
-            true => self.was.effective(self.before.world(), chain),
-            false => self.is.effective(self.after.world(), chain),
+    fn was(&self, chain: ChainId) -> &Arc<Effective> {
+        self.was.effective(self.before.world(), chain)
+    }
+
+    fn is(&self, chain: ChainId) -> &Arc<Effective> {
+        self.is.effective(self.after.world(), chain)
+    }
+
+    /// Those of the chains that `stayed` in which something else is in force. Where others contribute it is noted.
+    fn compare_refolded(
+        &self,
+        moved: &[Moved],
+        stayed: Vec<ChainId>,
+        refolded: &Refolded,
+        shift: Option<&mut Shift>,
+    ) -> HashSet<ChainId> {
+        let (mut changed, mut shifted) = (HashSet::new(), HashSet::new());
+        for chain in stayed {
+            let [other, others] = self.compare((chain, chain));
+            changed.extend(other.then_some(chain));
+            shifted.extend(others.then_some(chain));
         }
+        if let Some(shift) = shift.filter(|_| !shifted.is_empty()) {
+            let moved: HashSet<NodeId> = moved.iter().map(|it| it.node).collect();
+            let mut supporting = [Supporting::new(self.before, self.was), Supporting::new(self.after, self.is)];
+            for node in refolded.nodes(self.after, self.is, &shifted) {
+                if !moved.contains(&node) && self.is.is_effective_target(self.after.world(), node) {
+                    supporting[0].count(node, -1, shift);
+                    supporting[1].count(node, 1, shift);
+                }
+            }
+        }
+        changed
     }
 
     /// The effective targets at which something else may be in force, on each side, and whether it is at any.
@@ -316,7 +385,10 @@ impl Sides<'_> {
         let says = |side: usize| {
             let chains = nodes[side].iter().flat_map(|node| models[side].chains_at(engines[side].world(), *node));
             let chains: BTreeSet<ChainId> = chains.map(|(chain, _)| *chain).collect();
-            chains.into_iter().any(|chain| self.compare((ChainId::EMPTY, chain))[0])
+            chains.into_iter().filter(|chain| *chain != ChainId::EMPTY).any(|chain| {
+                let effective = models[side].effective(engines[side].world(), chain);
+                change("", [engines[side]; 2], None, Some(Arc::clone(effective))).is_some()
+            })
         };
         match (says(0), says(1)) {
             (false, false) => false,
@@ -328,10 +400,10 @@ impl Sides<'_> {
     /// Whether another chain means that something else is in force, and whether it means that others contribute, or from
     /// elsewhere.
     fn compare(&self, (before, after): (ChainId, ChainId)) -> [bool; 2] {
-        if before == after {
+        let (was, is) = (self.was(before), self.is(after));
+        if before == after && Arc::ptr_eq(was, is) {
             return [false, false];
         }
-        let (was, is) = (self.effective(before), self.effective(after));
         let effect = |chain: ChainId, it: &Arc<Effective>| (chain != ChainId::EMPTY).then(|| Arc::clone(it));
         let is_other = was.spec != is.spec || {
             let same = was

@@ -107,7 +107,7 @@ impl Living {
             lookers: Lookers::of(&engine),
             census: Census::of(&engine),
             supports: for_long.then(|| Supports::of(&engine)),
-            ledgers: engine.models().iter().map(Ledger::of).collect(),
+            ledgers: engine.models().iter().map(|model| Ledger::of(model, engine.world())).collect(),
             free_ids: Vec::new(),
             free_parts: Vec::new(),
             now: Arc::new(engine),
@@ -189,7 +189,7 @@ impl Living {
         let (lookers, census) = (&mut self.lookers, &mut self.census);
         let step = Step { before, next, lookers, census, touched, edited };
         let Stepped { mut next, followed, policies, edited } = step.run(&mut self.ledgers)?;
-        let mut effects = effects(before, &mut next, &followed, self.supports.as_mut());
+        let mut effects = effects(before, &mut next, followed, &mut self.ledgers, self.supports.as_mut());
         effects.concern(before, &next, policies);
         for (model, ledger) in next.models.iter_mut().zip(&mut self.ledgers) {
             model.forget(ledger);

@@ -8,7 +8,9 @@ use crate::change::{
     Change, StatusChange, TargetChange, changes_at, effective_changes, same_status, status_changes, target_changes,
 };
 use crate::engine::Engine;
+use crate::model::Model;
 use crate::policy::PolicyId;
+use crate::topology::NodeId;
 
 /// What a batch made different. It is put into words when somebody looks.
 #[derive(Debug)]
@@ -45,11 +47,28 @@ impl Report {
     pub fn effective(&self) -> Vec<Change> {
         let (before, after) = (&*self.before, &*self.after);
         let Some(effects) = &self.effects else { return effective_changes(before, after) };
-        let of_kind = |(at, targets): &(usize, [Vec<_>; 2])| {
-            let model = &after.models()[*at];
-            changes_at(&model.kind.full_name(), [before, after], [before.model(model.id), Some(model)], targets.clone())
+        let of_kind = |(at, model): (usize, &Model)| {
+            let models = [before.model(model.id), Some(model)];
+            let moved = effects.targets.iter().filter(|(it, _)| *it == at);
+            let mut targets: [Vec<NodeId>; 2] = Default::default();
+            for (_, moved) in moved {
+                targets.iter_mut().zip(moved).for_each(|(targets, moved)| targets.extend(moved));
+            }
+            for (_, refolded, others) in effects.refolded.iter().filter(|(it, ..)| *it == at) {
+                let nodes = refolded.nodes(after, model, others);
+                let namesakes = nodes.iter().flat_map(|node| after.topology.namesakes(*node));
+                let nodes: BTreeSet<NodeId> = nodes.iter().copied().chain(namesakes).collect();
+                for ((targets, engine), model) in targets.iter_mut().zip([before, after]).zip(models) {
+                    let is_target = |node: &&NodeId| {
+                        engine.topology.has(**node)
+                            && model.is_some_and(|model| model.is_effective_target(engine.world(), **node))
+                    };
+                    targets.extend(nodes.iter().filter(is_target));
+                }
+            }
+            changes_at(&model.kind.full_name(), [before, after], models, targets)
         };
-        effects.targets.iter().flat_map(of_kind).collect()
+        after.models().iter().enumerate().flat_map(of_kind).collect()
     }
 
     /// Every policy that came, went, or has another status, in the order of names.

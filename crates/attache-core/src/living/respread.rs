@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use super::restack::Stacked;
-use super::step::{Followed, Step};
+use super::step::{Followed, Refolded, Step};
 use crate::chain::Hierarchy;
 use crate::engine::Engine;
 use crate::model::{Cause, Ledger, Model};
@@ -81,16 +81,36 @@ impl Step<'_> {
         for (at, ((model, ledger), changed)) in models.iter_mut().zip(ledgers).zip(hierarchies).enumerate() {
             let mut dirty: Vec<(NodeId, Cause)> = changed.iter().map(|node| (*node, Cause::Ways)).collect();
             dirty.extend(&of_own);
+            let mut refolded = Refolded::default();
             for &node in stacked.nodes.get(&model.id).into_iter().flatten() {
-                self.under(model, node, |node| dirty.push((node, Cause::Chains)));
+                let was = self.before.model(model.id).and_then(|model| model.stack(node));
+                let is = model.stack(node);
+                let mut under = Vec::new();
+                self.under(model, node, |node| under.push(node));
+                let chains = if was.is_some() && is.is_some() { ledger.with(node) } else { Vec::new() };
+                // Where there were policies for the same clients, and are, the same chains go on.
+                if was.map(|was| &was.consumers) != is.map(|is| &is.consumers) {
+                    let had = self.before.model(model.id);
+                    let chains = chains.iter().copied().collect();
+                    let met = had.map(|model| model.meeting(self.before.world(), &under, &chains));
+                    let nodes = under.iter().copied().chain(met.into_iter().flatten());
+                    dirty.extend(nodes.map(|node| (node, Cause::Chains)));
+                }
+                if !chains.is_empty() {
+                    refolded.chains.extend(chains);
+                    refolded.under.extend(under);
+                }
             }
             dirty.retain(|(node, _)| self.next.topology.has(*node));
-            if dirty.is_empty() && self.edited.gone.is_empty() {
-                continue;
-            }
-            let moved = model.follow(self.next.world(), ledger, dirty.into_iter(), &self.edited.gone);
-            if !moved.is_empty() {
-                followed.push(Followed { at, moved });
+            refolded.chains.sort_unstable();
+            refolded.chains.dedup();
+            model.refold(&refolded.chains);
+            let moved = match dirty.is_empty() && self.edited.gone.is_empty() {
+                true => Vec::new(),
+                false => model.follow(self.next.world(), ledger, dirty.into_iter(), &self.edited.gone),
+            };
+            if !moved.is_empty() || !refolded.chains.is_empty() {
+                followed.push(Followed { at, moved, refolded });
             }
         }
         self.next.models.put(models);

@@ -4,10 +4,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use hashbrown::HashSet;
+
 use super::census::Census;
 use super::lookers::{Key, Lookers, is_choosable};
 use super::touched::{Touched, tells_of_kinds};
 use crate::attachment::{Attached, filters};
+use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::kinds::{KindId, infer};
 use crate::model::{Ledger, Model, Moved};
@@ -34,6 +37,15 @@ pub struct Followed {
     /// Among the models.
     pub at: usize,
     pub moved: Vec<Moved>,
+    pub refolded: Refolded,
+}
+
+/// Chains that stay what they are, of policies that do not.
+#[derive(Debug, Default)]
+pub struct Refolded {
+    pub chains: Vec<ChainId>,
+    /// Where they are met first.
+    pub under: Vec<NodeId>,
 }
 
 /// What a step leaves behind.
@@ -44,6 +56,16 @@ pub struct Stepped {
     /// The policies whose attachments or conflicts may be others.
     pub policies: BTreeSet<PolicyId>,
     pub edited: Edited,
+}
+
+impl Refolded {
+    /// The nodes that some of them reach.
+    pub fn nodes(&self, engine: &Engine, model: &Model, some: &HashSet<ChainId>) -> Vec<NodeId> {
+        let all = self.chains.iter().copied().collect();
+        let mut nodes = model.meeting(engine.world(), &self.under, &all);
+        nodes.retain(|node| model.chains_at(engine.world(), *node).iter().any(|(chain, _)| some.contains(chain)));
+        nodes
+    }
 }
 
 impl Step<'_> {

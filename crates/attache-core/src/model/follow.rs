@@ -2,26 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
-use super::spread::Linking;
+use super::ledger::{Growing, Ledger};
 use super::{Folded, Model, World};
 use crate::chain::{ChainId, Chains, Hierarchy, Link, SetId};
 use crate::order::Stack;
 use crate::policy::PolicyId;
 use crate::topology::{Level, NodeId};
-
-/// How often chains and sets are used, so that those that nobody needs any more can be forgotten.
-#[derive(Debug, Default)]
-pub(crate) struct Ledger {
-    chains: Vec<u32>,
-    sets: Vec<u32>,
-    free_chains: Vec<ChainId>,
-    free_sets: Vec<SetId>,
-    /// What may have come out of use.
-    idle_chains: Vec<ChainId>,
-    idle_sets: Vec<SetId>,
-}
 
 /// A node that other chains reach than before, or on other ways.
 #[derive(Clone, Copy, Debug)]
@@ -30,85 +18,6 @@ pub(crate) struct Moved {
     pub before: Option<SetId>,
     pub after: Option<SetId>,
     pub cause: Cause,
-}
-
-impl Ledger {
-    pub fn of(model: &Model) -> Ledger {
-        let mut ledger =
-            Ledger { chains: vec![0; model.chains.bound()], sets: vec![0; model.sets.bound()], ..Ledger::default() };
-        for (_, set) in model.at.iter() {
-            if let Some(set) = set {
-                ledger.sets[set.0 as usize] += 1;
-            }
-        }
-        for at in 0..ledger.sets.len() {
-            for (chain, _) in model.sets.get(SetId(at as u32)) {
-                ledger.chains[chain.0 as usize] += 1;
-            }
-        }
-        for at in 1..ledger.chains.len() {
-            ledger.chains[model.chains.above(ChainId(at as u32)).0 as usize] += 1;
-        }
-        ledger
-    }
-
-    fn chain(&mut self, chain: ChainId) -> &mut u32 {
-        entry(&mut self.chains, chain.0)
-    }
-
-    fn set(&mut self, set: SetId) -> &mut u32 {
-        entry(&mut self.sets, set.0)
-    }
-
-    /// One more node has `new`, one less has `old`.
-    fn exchange(&mut self, old: Option<SetId>, new: Option<SetId>) {
-        if let Some(new) = new {
-            *self.set(new) += 1;
-        }
-        if let Some(old) = old {
-            let uses = self.set(old);
-            *uses = uses.saturating_sub(1);
-            if *uses == 0 && old != SetId::ROOT {
-                self.idle_sets.push(old);
-            }
-        }
-    }
-}
-
-fn entry(uses: &mut Vec<u32>, at: u32) -> &mut u32 {
-    if uses.len() <= at as usize {
-        uses.resize(at as usize + 1, 0);
-    }
-    &mut uses[at as usize]
-}
-
-/// Chains that grow, with the uses of them.
-struct Growing<'l> {
-    chains: Chains,
-    ledger: &'l mut Ledger,
-    new: Vec<ChainId>,
-}
-
-impl Linking for Growing<'_> {
-    fn chains(&self) -> &Chains {
-        &self.chains
-    }
-
-    fn link(&mut self, chain: ChainId, link: Link) -> ChainId {
-        let mut is_new = false;
-        let free = &mut self.ledger.free_chains;
-        let id = self.chains.push(chain, link, |chains| {
-            is_new = true;
-            free.pop().unwrap_or_else(|| chains.next())
-        });
-        if is_new {
-            *self.ledger.chain(id) = 0;
-            *self.ledger.chain(chain) += 1;
-            self.ledger.idle_chains.push(id);
-            self.new.push(id);
-        }
-        id
-    }
 }
 
 /// Why a node is looked at.
@@ -290,6 +199,35 @@ impl Model {
         set
     }
 
+    /// Chains come to something else: the policies on their nodes are others, or say something else.
+    pub(crate) fn refold(&mut self, chains: &[ChainId]) {
+        for chain in chains {
+            *self.folded.entry(chain.0 as usize) = Folded::default();
+        }
+    }
+
+    /// The nodes that some chains reach, if they are met first at the nodes `from`.
+    pub(crate) fn meeting(&self, world: World<'_>, from: &[NodeId], chains: &HashSet<ChainId>) -> Vec<NodeId> {
+        let mut sets: HashMap<SetId, bool> = HashMap::new();
+        let mut seen: HashSet<NodeId> = HashSet::new();
+        let mut found = Vec::new();
+        let mut todo = from.to_vec();
+        while let Some(node) = todo.pop() {
+            if !world.topology.has(node) || self.is_beyond(world, node) || !seen.insert(node) {
+                continue;
+            }
+            let has_some = |set: SetId| self.sets.get(set).iter().any(|(chain, _)| chains.contains(chain));
+            let set = self.set_at(node);
+            let is_met = set.is_some_and(|set| *sets.entry(set).or_insert_with(|| has_some(set)));
+            found.extend(is_met.then_some(node));
+            if is_met || !self.hierarchy.has(node) {
+                self.below(world, node, |below| todo.push(below));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
     /// What may stand right below a node.
     fn below(&self, world: World<'_>, node: NodeId, mut found: impl FnMut(NodeId)) {
         let topology = world.topology;
@@ -327,12 +265,9 @@ impl Model {
             if *ledger.chain(chain) > 0 || chain == ChainId::EMPTY {
                 continue;
             }
-            let Some(above) = self.chains.remove(chain) else { continue };
+            let Some((above, link)) = self.chains.remove(chain) else { continue };
             *self.folded.entry(chain.0 as usize) = Folded::default();
-            ledger.free_chains.push(chain);
-            let uses = ledger.chain(above);
-            *uses = uses.saturating_sub(1);
-            ledger.idle_chains.push(above);
+            ledger.drop(chain, above, link);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod follow;
 mod layers;
+mod ledger;
 mod scopes;
 mod spread;
 mod untouched;
@@ -20,7 +21,8 @@ use crate::table::Table;
 use crate::topology::{Level, NodeId, NodeMap, Topology};
 use crate::value::Value;
 
-pub(crate) use follow::{Cause, Ledger, Moved};
+pub(crate) use follow::{Cause, Moved};
+pub(crate) use ledger::Ledger;
 pub(crate) use scopes::Free;
 pub use scopes::Scope;
 pub(crate) use spread::stack_node;

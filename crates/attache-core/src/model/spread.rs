@@ -206,7 +206,7 @@ impl Model {
     /// Takes chains, from the `first` on, past one node: with its policies, and apart for each namespace that has some of
     /// its own there.
     fn pass(&self, chains: &mut impl Linking, node: NodeId, first: usize, going: &mut Vec<ChainId>) {
-        let (Some(stack), Some(version)) = (self.stacks.get(node), self.stacks.version(node)) else { return };
+        let Some(stack) = self.stacks.get(node) else { return };
         for at in first..going.len() {
             let chain = going[at];
             if chains.chains().contains(chain, node) {
@@ -215,17 +215,17 @@ impl Model {
             for &namespace in &stack.consumers {
                 if !self.is_apart(chains.chains(), chain, namespace) {
                     let apart = chains.link(chain, Link::From(namespace));
-                    going.push(chains.link(apart, Link::Node(node, version)));
+                    going.push(chains.link(apart, Link::Node(node)));
                 }
             }
-            going[at] = chains.link(chain, Link::Node(node, version));
+            going[at] = chains.link(chain, Link::Node(node));
         }
     }
 
     /// Whether requests from `namespace` have a chain apart from this one already.
     fn is_apart(&self, chains: &Chains, chain: ChainId, namespace: NodeId) -> bool {
         chains.links(chain).any(|link| match link {
-            Link::Node(met, _) => self.stacks.get(met).is_some_and(|stack| stack.consumers.contains(&namespace)),
+            Link::Node(met) => self.stacks.get(met).is_some_and(|stack| stack.consumers.contains(&namespace)),
             Link::From(_) | Link::Only(_) => true,
             Link::On(_) => false,
         })
