@@ -85,11 +85,12 @@ impl Topology {
 
     /// Reads the sections of an object again, if it is no route. Whoever links to them must be linked again.
     pub fn resection(&mut self, objects: &Objects, id: ObjectId, edited: &mut Edited) {
-        let node = NodeId::whole(id);
-        let level = self.node(node).level;
-        if level != Level::Route && sections::of(objects.get(id), level).is_some() {
+        let object = objects.get(id);
+        // Not that of its node: whatever somebody sends requests to is a backend.
+        let level = api::level(&object.id.group, &object.id.kind);
+        if level != Level::Route && sections::of(object, level).is_some() {
             let parts: Vec<Node> = sections_of(objects, id, level).collect();
-            self.set_sections(node, parts, edited);
+            self.set_sections(NodeId::whole(id), parts, edited);
         }
     }
 

@@ -175,3 +175,16 @@ delete ["gateway.networking.k8s.io","HTTPRoute","a","r0"]
 "#,
     );
 }
+
+#[test]
+fn what_is_no_service_may_come_to_have_ports() {
+    holds(
+        r#"
+infer unlabelled
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"web","namespace":"a"},"spec":{"rules":[{"backendRefs":[{"group":"example.io","kind":"Bucket","name":"files"}]}]}}
+{"apiVersion":"example.io/v1","kind":"Bucket","metadata":{"name":"files","namespace":"a"}}
+batch
+put {"apiVersion":"example.io/v1","kind":"Bucket","metadata":{"name":"files","namespace":"a"},"spec":{"ports":[{}]}}
+"#,
+    );
+}
