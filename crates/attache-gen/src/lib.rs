@@ -86,7 +86,7 @@ mod tests {
     fn every_reference_is_accepted() {
         let objects = Objects::new(generate(&small()));
         let topology = Topology::build(&objects, &[]);
-        assert_eq!(topology.refused(), []);
+        assert_eq!(topology.refused(&objects), []);
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
     let engine = &input.engine;
     let whole = target.id.to_string();
     let is_it = |name: &str| name.split('#').next() == Some(whole.as_str());
-    let refused = engine.topology().refused().iter().filter(|it| is_it(&it.parent) || is_it(&it.child));
+    let refused = engine.topology().refused(engine.objects()).iter().filter(|it| is_it(&it.parent) || is_it(&it.child));
     let refused: Vec<_> = refused.map(|it| (&engine.objects().get(it.by).id, &it.path)).collect();
     let policies = engine.policies().map(|(policy, _)| policy);
     let unwanted = policies.filter(|policy| wants(input, *policy, &target.id) && !engine.refusals(*policy).is_empty());

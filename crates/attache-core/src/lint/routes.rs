@@ -1,7 +1,5 @@
 //! Routes that nothing leads to, and hostnames that no listener has.
 
-use hashbrown::HashSet;
-
 use super::{Findings, rule};
 use crate::engine::Engine;
 use crate::object::ObjectId;
@@ -11,9 +9,8 @@ use crate::value::Path;
 /// Routes that no request can come to, though nothing refused them.
 pub fn unattached(engine: &Engine, findings: &mut Findings) {
     let topology = engine.topology();
-    let refused: HashSet<ObjectId> = topology.refused().iter().map(|refused| refused.by).collect();
     for (node, object) in routes(engine) {
-        if topology.live(node) || refused.contains(&object) {
+        if topology.live(node) || topology.is_refused(object) {
             continue;
         }
         let route = engine.objects().get(object);

@@ -50,7 +50,8 @@ fn computed(status: &PolicyStatus) -> Vec<(&'static str, bool, &'static str)> {
 /// Routes whose `Accepted` is another, parent by parent.
 pub fn routes(engine: &Engine, findings: &mut Findings) {
     let (topology, objects) = (engine.topology(), engine.objects());
-    let refused = topology.refused().iter().filter(|refused| topology.node(node(refused.by)).level == Level::Route);
+    let refused =
+        topology.refused(objects).iter().filter(|refused| topology.node(node(refused.by)).level == Level::Route);
     let refused: HashMap<(ObjectId, &Path), (&str, &str)> =
         refused.map(|it| ((it.by, &it.path), (it.reason, it.message.as_str()))).collect();
     let contested: HashSet<ObjectId> =

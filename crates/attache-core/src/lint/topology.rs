@@ -13,7 +13,7 @@ pub fn refused(engine: &Engine, findings: &mut Findings) {
     // Listeners that conflict with each other are one cause.
     let mut causes: BTreeMap<(&str, &str), Vec<&Refused>> = BTreeMap::new();
     let mut order = Vec::new();
-    for refused in engine.topology().refused() {
+    for refused in engine.topology().refused(engine.objects()) {
         match field(refused) {
             Some("listeners") => causes.entry((&refused.parent, &refused.message)).or_default().push(refused),
             _ => order.push(vec![refused]),

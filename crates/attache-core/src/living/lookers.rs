@@ -135,7 +135,7 @@ impl Look {
             look.policy(engine, id, object);
         } else {
             match engine.topology().node(NodeId::whole(id)).level {
-                Level::Route => look.route(engine, id, object),
+                Level::Route => look.route(object),
                 Level::Gateway | Level::ListenerSet => look.gateway(object),
                 _ => {}
             }
@@ -160,9 +160,8 @@ impl Look {
         }
     }
 
-    fn route(&mut self, engine: &Engine, id: ObjectId, route: &Object) {
+    fn route(&mut self, route: &Object) {
         let home = route.id.namespace.as_str();
-        let in_vain = engine.topology().is_refused(id);
         self.at(Key::Namespace(home));
         let parents = route.spec().list_at("parentRefs").iter().filter_map(|it| Reference::parent(it, home));
         let rules = route.spec().list_at("rules");
@@ -172,7 +171,8 @@ impl Look {
         });
         for it in parents.chain(of_rules) {
             self.is_open_handed |= delegation::is_open(&it);
-            self.named(home, (it.group, it.kind, it.namespace, it.name), in_vain);
+            // What is said of delegation in vain is said at once, and not when somebody asks.
+            self.named(home, (it.group, it.kind, it.namespace, it.name), delegation::is_meant(&it));
         }
         let filters = rules.iter().flat_map(|rule| rule.list_at("filters"));
         for it in filters.filter_map(|filter| filter.get("extensionRef")) {

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hashbrown::HashSet;
-
 use super::restack::Stacked;
 use super::step::{Followed, Refolded, Step};
 use crate::chain::Hierarchy;
@@ -13,61 +11,75 @@ use crate::model::{Cause, Ledger, Model};
 use crate::object::ObjectId;
 use crate::topology::{Level, NodeId};
 
+/// The nodes that a hierarchy sees otherwise than before.
+type Anew = Arc<[NodeId]>;
+
 impl Step<'_> {
-    /// Looks again at what each hierarchy makes of the nodes that were edited, and what is below them. The nodes that it
-    /// sees otherwise than before.
-    pub(super) fn settle_hierarchies(&mut self) -> Vec<HashSet<NodeId>> {
+    /// Looks again at what each hierarchy makes of the nodes that were edited, and what is below them. One
+    /// for each model.
+    pub(super) fn settle_hierarchies(&mut self) -> Vec<Anew> {
         if self.edited.is_empty() && !self.has_waypoints() {
-            return vec![HashSet::new(); self.next.models().len()];
+            return vec![Arc::default(); self.next.models().len()];
         }
-        let Engine { objects, topology, models, .. } = &mut self.next;
-        let labelled = self.touched.iter().filter(|touched| touched.what.labels && touched.after.is_some());
-        let labelled: Vec<NodeId> = labelled.map(|touched| NodeId::whole(touched.id)).collect();
-        let mut done: Vec<(Arc<Hierarchy>, Arc<Hierarchy>, HashSet<NodeId>)> = Vec::new();
-        let mut changes = Vec::new();
-        for model in models.iter_mut() {
+        let mut models = self.next.models.take();
+        let mut done: Vec<([Arc<Hierarchy>; 2], Anew)> = Vec::new();
+        let settle = |model: &mut Model| {
             let before = Arc::clone(model.hierarchy());
-            if let Some((_, after, changed)) = done.iter().find(|(it, ..)| Arc::ptr_eq(it, &before)) {
+            if let Some(([_, after], changed)) = done.iter().find(|([it, _], _)| Arc::ptr_eq(it, &before)) {
                 model.set_hierarchy(Arc::clone(after));
-                changes.push(changed.clone());
-                continue;
+                return Arc::clone(changed);
             }
             let mut hierarchy = Hierarchy::clone(&before);
-            let mut changed = HashSet::new();
-            self.edited.gone.iter().for_each(|node| hierarchy.forget(*node));
-            let deepest = topology.deepest();
-            let mut todo: BTreeSet<(usize, NodeId)> = BTreeSet::new();
-            let add = |todo: &mut BTreeSet<(usize, NodeId)>, node| {
-                todo.insert((topology.rank(deepest, node), node));
-            };
-            let extra = if hierarchy.has_waypoints() { labelled.as_slice() } else { &[] };
-            for &node in self.edited.nodes.iter().chain(extra) {
-                if topology.has(node) {
-                    add(&mut todo, node);
-                }
-            }
-            while let Some((_, node)) = todo.pop_first() {
-                if hierarchy.settle(objects, topology, node) {
-                    changed.insert(node);
-                    topology.children(node).iter().for_each(|below| add(&mut todo, *below));
-                    if topology.node(node).level == Level::RouteRule {
-                        topology.ports_named(node).iter().for_each(|port| add(&mut todo, *port));
-                    }
-                }
-            }
+            let changed: Anew = self.settle_hierarchy(&mut hierarchy).into();
             let after = Arc::new(hierarchy);
             model.set_hierarchy(Arc::clone(&after));
-            changes.push(changed.clone());
-            done.push((before, after, changed));
-        }
+            done.push(([before, after], Arc::clone(&changed)));
+            changed
+        };
+        let changes = models.iter_mut().map(settle).collect();
+        self.next.models.put(models);
         changes
+    }
+
+    fn settle_hierarchy(&self, hierarchy: &mut Hierarchy) -> Vec<NodeId> {
+        let Engine { objects, topology, .. } = &self.next;
+        self.edited.gone.iter().for_each(|node| hierarchy.forget(*node));
+        let deepest = topology.deepest();
+        let mut by_rank: Vec<Vec<NodeId>> = Vec::new();
+        let add = |by_rank: &mut Vec<Vec<NodeId>>, node| {
+            let rank = topology.rank(deepest, node);
+            if by_rank.len() <= rank {
+                by_rank.resize_with(rank + 1, Vec::new);
+            }
+            by_rank[rank].push(node);
+        };
+        let labelled = self.touched.iter().filter(|it| it.what.labels && hierarchy.has_waypoints());
+        let labelled: Vec<NodeId> = labelled.map(|touched| NodeId::whole(touched.id)).collect();
+        let nodes = self.edited.nodes.iter().chain(&labelled).filter(|node| topology.has(**node));
+        nodes.for_each(|node| add(&mut by_rank, *node));
+        let mut changed = Vec::new();
+        let mut rank = 0;
+        while rank < by_rank.len() {
+            let mut nodes = std::mem::take(&mut by_rank[rank]);
+            nodes.sort_unstable();
+            nodes.dedup();
+            for node in nodes.into_iter().filter(|node| hierarchy.settle(objects, topology, *node)) {
+                changed.push(node);
+                topology.children(node).iter().for_each(|below| add(&mut by_rank, *below));
+                if topology.node(node).level == Level::RouteRule {
+                    topology.ports_named(node).iter().for_each(|port| add(&mut by_rank, *port));
+                }
+            }
+            rank += 1;
+        }
+        changed
     }
 
     pub(super) fn follow(
         &mut self,
         ledgers: &mut [Ledger],
         stacked: &Stacked,
-        hierarchies: &[HashSet<NodeId>],
+        hierarchies: &[Anew],
         own: &BTreeSet<ObjectId>,
     ) -> Vec<Followed> {
         let mut models = self.next.models.take();
@@ -77,6 +89,7 @@ impl Step<'_> {
             let nodes = [whole].into_iter().chain(topology.sections(whole)).chain(topology.frontend(whole));
             of_own.extend(nodes.map(|node| (node, Cause::Itself)));
         }
+        of_own.extend(self.edited.lives.iter().map(|node| (*node, Cause::Itself)));
         let mut followed = Vec::new();
         for (at, ((model, ledger), changed)) in models.iter_mut().zip(ledgers).zip(hierarchies).enumerate() {
             let mut dirty: Vec<(NodeId, Cause)> = changed.iter().map(|node| (*node, Cause::Ways)).collect();

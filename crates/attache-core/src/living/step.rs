@@ -77,11 +77,12 @@ impl Step<'_> {
         self.has_no_contest(&linked)?;
         self.next.topology.relink(&self.next.objects, &linked, &mut self.edited)?;
         self.next.topology.settle(&self.next.objects, &self.edited)?;
-        policies.extend(self.by_filter(&routes));
-        let mut own = routes;
-        own.extend(self.touched.iter().filter(|it| it.what.exists || it.what.spec).map(|it| it.id));
+        policies.extend(self.by_filter());
+        let own = self.touched.iter().filter(|it| it.what.exists || it.what.spec).map(|it| it.id);
+        let own: BTreeSet<ObjectId> = own.collect();
         let is_annotated = self.touched.iter().any(|touched| touched.what.annotations);
-        if own.is_empty() && policies.is_empty() && !is_annotated && !self.has_waypoints() {
+        let is_edited = !own.is_empty() || !self.edited.is_empty();
+        if !is_edited && policies.is_empty() && !is_annotated && !self.has_waypoints() {
             return Ok(Stepped { next: self.next, followed: Vec::new(), policies, edited: self.edited });
         }
         self.next.problems = OnceLock::new();
@@ -292,13 +293,12 @@ impl Step<'_> {
         self.before.policy(policy).targets.iter().any(|target| chooses(&target.wanted))
     }
 
-    /// The policies that filters of these routes name, or named.
-    fn by_filter(&self, routes: &BTreeSet<ObjectId>) -> BTreeSet<PolicyId> {
-        let gone = self.touched.iter().filter(|touched| touched.after.is_none()).map(|touched| touched.id);
+    /// The policies that filters of routes name, or named.
+    fn by_filter(&self) -> BTreeSet<PolicyId> {
         let mut found = BTreeSet::new();
-        for route in routes.iter().copied().chain(gone) {
+        for touched in self.touched.iter().filter(|touched| touched.what.exists || touched.what.spec) {
             for engine in [self.before, &self.next] {
-                for rule in engine.topology.sections(NodeId::whole(route)) {
+                for rule in engine.topology.sections(NodeId::whole(touched.id)) {
                     let named = filters(&engine.objects, &engine.topology, rule);
                     found.extend(named.iter().filter_map(|(name, _)| engine.objects.find(name)).map(PolicyId));
                 }

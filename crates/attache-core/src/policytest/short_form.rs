@@ -376,7 +376,7 @@ mod tests {
         let lines: Vec<SmolStr> = lines.iter().map(SmolStr::new).collect();
         let objects = Objects::new(draw(&lines).expect("no mistakes"));
         let topology = Topology::build(&objects, &[]);
-        assert_eq!(topology.refused(), [], "all that is drawn attaches");
+        assert_eq!(topology.refused(&objects), [], "all that is drawn attaches");
         let name = |node| topology.name(&objects, node);
         let own = |parent, child| topology.node(parent).owner == topology.node(child).owner;
         let links = topology.order().iter().flat_map(|parent| topology.children(*parent).iter().map(|c| (*parent, *c)));

@@ -71,7 +71,7 @@ impl<'w> Resolve<'w> {
     /// Why a rule that wants to hand on to other routes does not.
     fn not_delegated(&self, route: &Object, reference: &Reference) -> Refusal {
         let (parent, child) = (route.id.to_string(), reference.to_string());
-        let refused = self.world.topology.refused().iter();
+        let refused = self.world.topology.refused(self.world.objects).iter();
         let mut refused = refused.filter(|refused| refused.parent == parent && refused.child == child);
         match refused.next() {
             Some(refused) => Refusal { reason: refused.reason, message: refused.message.clone() },

@@ -83,7 +83,7 @@ fn not_attached(world: World<'_>, gateway: NodeId, doors: &[Door], others: &mut 
     let owners = doors.iter().map(|door| topology.name(objects, topology.whole(door.node)));
     let owners: BTreeSet<String> = owners.chain([topology.name(objects, gateway)]).collect();
     let of = |parent: &str| owners.contains(parent.split('#').next().unwrap_or_default());
-    let refused = topology.refused().iter().filter(|refused| of(&refused.parent));
+    let refused = topology.refused(objects).iter().filter(|refused| of(&refused.parent));
     let refused: BTreeMap<&str, &str> = refused.map(|it| (it.child.as_str(), it.message.as_str())).collect();
     if refused.is_empty() {
         return;

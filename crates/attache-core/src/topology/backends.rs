@@ -2,12 +2,17 @@
 
 use super::api::{self, RouteKind};
 use super::delegation::{self, Delegation};
-use super::index::{Found, Index, Refusal, dedup_after};
+use super::index::{Found, Index, dedup_after};
 use super::reference::Reference;
+use super::refusal::{Denied, Refusal};
 use super::routes::is_mesh_only;
 use super::{Level, Node, NodeId, Topology, sections, why};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Value};
+
+const BACKENDS: &str = "backendRefs";
+const FILTERS: &str = "filters";
+const MIRROR: [&str; 2] = ["requestMirror", "backendRef"];
 
 /// Finds the rules of a route, and links each to its backends.
 pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
@@ -18,8 +23,8 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
         let name = sections::name(Level::RouteRule, rule, position);
         found.rules.push(Node::section(Level::RouteRule, id, name, None));
         let first = (found.backends.len(), found.ports.len());
-        let asked = |field: &str, at| (id, Path::parse("spec.rules").index(position).key(field).index(at));
-        for (at, backend) in rule.list_at("backendRefs").iter().enumerate() {
+        let denied = |field, at| (id, Denied::Backend { rule: position as u32, field, at: at as u32 });
+        for (at, backend) in rule.list_at(BACKENDS).iter().enumerate() {
             let Some(backend) = Reference::backend(backend, home) else { continue };
             if may_delegate && delegation::is_meant(&backend) {
                 match delegation::children(index, route, rule, &backend) {
@@ -30,7 +35,10 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
                             child,
                         }));
                     }
-                    Err(refusal) => found.refuse(asked("backendRefs", at), &route.id, backend, refusal),
+                    Err(refusal) => {
+                        let path = Path::parse("spec.rules").index(position).key(BACKENDS).index(at);
+                        found.refuse((id, path), &route.id, backend, refusal);
+                    }
                 }
                 continue;
             }
@@ -39,15 +47,15 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
                     found.backends.push((number, service));
                     found.ports.extend(port.map(|port| (port, number)));
                 }
-                Err(refusal) => found.refuse(asked("backendRefs", at), &route.id, backend, refusal),
+                Err(_) => found.denied.push(denied(BACKENDS, at)),
             }
         }
         dedup_after(first.0, &mut found.backends);
         dedup_after(first.1, &mut found.ports);
         for (at, mirror) in mirrors(rule) {
             let Some(mirror) = Reference::backend(mirror, home) else { continue };
-            if let Err(refusal) = resolve(index.objects, index.topology, route, &mirror) {
-                found.refuse(asked("filters", at), &route.id, mirror, refusal);
+            if resolve(index.objects, index.topology, route, &mirror).is_err() {
+                found.denied.push(denied(FILTERS, at));
             }
         }
     }
@@ -55,17 +63,34 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
 
 /// Where a rule sends copies: resolved as backends are, but nobody's answer comes from there.
 fn mirrors(rule: &Value) -> impl Iterator<Item = (usize, &Value)> {
-    let filters = rule.list_at("filters").iter().enumerate();
-    filters.filter_map(|(at, filter)| Some((at, filter.at(&["requestMirror", "backendRef"])?)))
+    let filters = rule.list_at(FILTERS).iter().enumerate();
+    filters.filter_map(|(at, filter)| Some((at, filter.at(&MIRROR)?)))
+}
+
+/// Why a backend cannot be used.
+#[derive(Clone, Copy, Debug)]
+pub enum Unusable {
+    UnknownKind,
+    NotGranted,
+    NotThere,
+    NoSuchPort,
+}
+
+/// Why the backend that a rule names, at some place of a field, cannot be used, after the names of route and backend.
+pub fn refusal(index: &Index, route: &Object, field: &str, named: &Value) -> Option<(String, String, Refusal)> {
+    let named = if field == FILTERS { named.at(&MIRROR)? } else { named };
+    let backend = Reference::backend(named, &route.id.namespace)?;
+    let refusal = index.topology.backend(index.objects, route, &backend).err()?;
+    Some((route.id.to_string(), backend.to_string(), refusal))
 }
 
 /// The node of the backend, and that of the port that is meant, if it has ports.
-pub fn resolve(
+fn resolve(
     objects: &Objects,
     topology: &Topology,
     route: &Object,
     backend: &Reference,
-) -> Result<(NodeId, Option<NodeId>), Refusal> {
+) -> Result<(NodeId, Option<NodeId>), Unusable> {
     let &Reference { group, kind, namespace, name, .. } = backend;
     let there = backend.find(objects);
     let known = match api::level(group, kind) {
@@ -74,19 +99,36 @@ pub fn resolve(
         _ => false,
     };
     if !known {
-        return Err(why::unknown_kind(backend));
+        return Err(Unusable::UnknownKind);
     }
     if !topology.grants.permit(objects, &route.id, group, kind, namespace, name) && !is_mesh_only(route) {
-        return Err(why::not_granted(&route.id, backend));
+        return Err(Unusable::NotGranted);
     }
-    let id = there.ok_or_else(|| why::no_such_backend(objects, backend))?;
+    let id = there.ok_or(Unusable::NotThere)?;
     let node = NodeId::whole(id);
     let mut ports = topology.sections(node);
     if ports.len() == 0 || backend.port.is_none() {
         return Ok((node, None));
     }
     match ports.find(|port| topology.node(*port).port == backend.port) {
-        None => Err(why::missing_backend_port(objects.get(id), backend)),
+        None => Err(Unusable::NoSuchPort),
         port => Ok((node, port)),
+    }
+}
+
+impl Topology {
+    /// What a route names as its backend: the node of it and of the port that is meant, or why it cannot be used.
+    pub(crate) fn backend(
+        &self,
+        objects: &Objects,
+        route: &Object,
+        backend: &Reference,
+    ) -> Result<(NodeId, Option<NodeId>), Refusal> {
+        resolve(objects, self, route, backend).map_err(|unusable| match unusable {
+            Unusable::UnknownKind => why::unknown_kind(backend),
+            Unusable::NotGranted => why::not_granted(&route.id, backend),
+            Unusable::NotThere => why::no_such_backend(objects, backend),
+            Unusable::NoSuchPort => why::missing_backend_port(objects, backend),
+        })
     }
 }

@@ -142,8 +142,8 @@ impl Topology {
             self.edit(listener, |node| node.served = false);
         }
         self.settle_reached();
-        for refused in found.refused {
-            self.refusals.entry(refused.by.0 as usize).push(refused);
+        for (by, denied) in found.denied {
+            self.denied.entry(by.0 as usize).push(denied);
         }
         self
     }

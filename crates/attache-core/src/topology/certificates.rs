@@ -1,9 +1,10 @@
 //! The certificates of listeners: their own, and those by which they know their clients.
 
 use super::api::Protocol;
-use super::index::{Index, Refusal};
+use super::index::Index;
 use super::listeners::Listener;
 use super::reference::Reference;
+use super::refusal::Refusal;
 use super::why;
 use crate::object::Object;
 use crate::value::Value;

@@ -4,8 +4,9 @@ use hashbrown::HashSet;
 
 use super::api::{GATEWAY_API, RouteKind};
 use super::gateways;
-use super::index::{Index, Refusal};
+use super::index::Index;
 use super::listeners::Listener;
+use super::refusal::Refusal;
 use super::routes::Guest;
 use crate::object::ObjectId;
 

@@ -3,9 +3,10 @@
 use hashbrown::HashMap;
 
 use super::api::GATEWAY_API;
-use super::index::{Found, Index, Refusal};
+use super::index::{Found, Index};
 use super::matches::narrows;
 use super::reference::Reference;
+use super::refusal::Refusal;
 use super::routes::parents;
 use super::{NodeId, why};
 use crate::object::{Object, ObjectId, Objects};

@@ -4,10 +4,11 @@ use hashbrown::HashMap;
 
 use super::api::{GATEWAY_API, LISTENER_SETS, Protocol};
 use super::claims::Claims;
-use super::index::{Found, Index, Refusal};
+use super::index::{Found, Index};
 use super::listeners::Listener;
 use super::namespaces::{Allowed, Namespace};
 use super::reference::Reference;
+use super::refusal::Refusal;
 use super::{NodeId, certificates, why};
 use crate::object::{Object, ObjectId};
 use crate::value::Path;

@@ -8,7 +8,8 @@ use super::api::{GATEWAY_API, LISTENER_OWNERS};
 use super::delegation::{BY_LABEL, Delegation};
 use super::listeners::Listener;
 use super::reference::Reference;
-use super::{Node, NodeId, Refused, Topology};
+use super::refusal::{Denied, Refusal, Refused};
+use super::{Node, NodeId, Topology};
 use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Path;
 
@@ -83,11 +84,12 @@ pub struct Found {
     pub adopted: Vec<(ObjectId, ObjectId)>,
     /// The listeners that nobody can reach.
     pub unserved: Vec<NodeId>,
-    pub refused: Vec<Refused>,
+    /// By who asked.
+    pub denied: Vec<(ObjectId, Denied)>,
 }
 
 impl Found {
-    /// `by` asked for it, at `path`.
+    /// `by` asked for it, at `path`: in words.
     pub fn refuse(
         &mut self,
         (by, path): (ObjectId, Path),
@@ -96,7 +98,8 @@ impl Found {
         refusal: Refusal,
     ) {
         let (parent, child, Refusal { reason, message }) = (parent.to_string(), child.to_string(), refusal);
-        self.refused.push(Refused { parent, child, reason, message, by, path });
+        let refused = Refused { parent, child, reason, message, by, path };
+        self.denied.push((by, Denied::Told(Box::new(refused))));
     }
 
     pub fn append(&mut self, other: &mut Found) {
@@ -112,7 +115,7 @@ impl Found {
         self.delegations.append(&mut other.delegations);
         self.adopted.append(&mut other.adopted);
         self.unserved.append(&mut other.unserved);
-        self.refused.append(&mut other.refused);
+        self.denied.append(&mut other.denied);
     }
 }
 
@@ -123,18 +126,5 @@ pub fn dedup_after<T: Ord>(start: usize, list: &mut Vec<T>) {
         tail.sort_unstable();
         tail.dedup();
         list.append(&mut tail);
-    }
-}
-
-/// Why something is not attached.
-#[derive(Debug)]
-pub struct Refusal {
-    pub reason: &'static str,
-    pub message: String,
-}
-
-impl Refusal {
-    pub fn new(reason: &'static str, message: impl Into<String>) -> Self {
-        Refusal { reason, message: message.into() }
     }
 }

@@ -8,7 +8,8 @@ use rayon::slice::ParallelSlice;
 
 use super::api::{GATEWAY_API, RouteKind};
 use super::delegation::Delegation;
-use super::index::{Found, Index, Refusal};
+use super::index::{Found, Index};
+use super::refusal::{Denied, Refusal};
 use super::{NodeId, Topology, backends, contest, delegation, gateways, routes};
 use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Path;
@@ -120,8 +121,11 @@ fn unwanted(objects: &Objects, delegations: &[Delegation], found: &Found) -> Fou
         return unwanted;
     }
     let given: HashSet<(ObjectId, ObjectId)> = delegations.iter().map(|one| (one.parent, one.child)).collect();
-    let refused = found.refused.iter().map(|refused| (refused.parent.as_str(), refused.child.as_str()));
-    let refused: HashSet<(&str, &str)> = refused.collect();
+    let told = found.denied.iter().filter_map(|(_, denied)| match denied {
+        Denied::Told(refused) => Some((refused.parent.as_str(), refused.child.as_str())),
+        _ => None,
+    });
+    let refused: HashSet<(&str, &str)> = told.collect();
     for (parent, child_id) in found.adopted.iter().filter(|link| !given.contains(*link)) {
         let [parent, child] = [parent, child_id].map(|id| &objects.get(*id).id);
         if !refused.contains(&(&*parent.to_string(), &*child.to_string())) {

@@ -24,6 +24,8 @@ pub(crate) mod matches;
 mod namespaces;
 mod node;
 pub(crate) mod reference;
+mod refusal;
+mod relink;
 pub(crate) mod routes;
 pub(crate) mod sections;
 #[cfg(test)]
@@ -35,31 +37,18 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 
-use crate::object::{Object, ObjectId, ObjectRef, Objects};
+use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::table::Table;
-use crate::value::{Path, Value};
+use crate::value::Value;
 use listeners::Listener;
-use reference::Reference;
+use refusal::Denied;
 
 pub(crate) use edit::{Edited, Unfollowable};
 pub use grants::Grants;
-pub use index::Refusal;
 pub use labels::label;
 pub use namespaces::Namespace;
 pub use node::{Level, Node, NodeId, NodeMap, Owner};
-
-/// Something that asked to be attached and was not, and why, in the Gateway API's own words.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refused {
-    /// As written, for a parent or a backend may not exist: `Gateway/ns/gw#http`.
-    pub parent: String,
-    pub child: String,
-    pub reason: &'static str,
-    pub message: String,
-    /// Who asked, and where in it. Who asks for the same twice is refused once.
-    pub by: ObjectId,
-    pub path: Path,
-}
+pub use refusal::{Refusal, Refused};
 
 /// Nodes with their links both ways.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +63,7 @@ pub struct Topology {
     depths: Arc<HashMap<ObjectId, u32>>,
     order: OnceLock<Arc<[NodeId]>>,
     /// By who asked.
-    refusals: Table<Vec<Refused>>,
+    denied: Table<Vec<Denied>>,
     refused: OnceLock<Arc<[Refused]>>,
 }
 
@@ -116,22 +105,6 @@ impl Topology {
     /// Every node, parents before children.
     pub fn order(&self) -> &[NodeId] {
         self.order.get_or_init(|| self.sorted().into())
-    }
-
-    pub fn refused(&self) -> &[Refused] {
-        self.refused.get_or_init(|| {
-            let mut refused: Vec<Refused> = self.refusals.iter().flatten().cloned().collect();
-            refused.sort();
-            refused.dedup_by(|a, b| {
-                (&a.parent, &a.child, a.reason, &a.message) == (&b.parent, &b.child, b.reason, &b.message)
-            });
-            refused.into()
-        })
-    }
-
-    /// Whether something was refused to an object.
-    pub(crate) fn is_refused(&self, by: ObjectId) -> bool {
-        self.refusals.get(by.0 as usize).is_some_and(|refused| !refused.is_empty())
     }
 
     /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.
@@ -187,16 +160,6 @@ impl Topology {
         let owners = [&gateway].into_iter().chain(self.children(gateway).iter().filter(is_set));
         let sections = owners.flat_map(|owner| self.sections(*owner));
         sections.filter_map(|node| Some((node, Listener::read(self.section_value(objects, node)?)))).collect()
-    }
-
-    /// What a route names as its backend: the node of it and of the port that is meant, or why it cannot be used.
-    pub(crate) fn backend(
-        &self,
-        objects: &Objects,
-        route: &Object,
-        backend: &Reference,
-    ) -> Result<(NodeId, Option<NodeId>), Refusal> {
-        backends::resolve(objects, self, route, backend)
     }
 
     pub(crate) fn grants(&self) -> &Grants {

@@ -255,13 +255,24 @@ impl Ids {
         }
     }
 
-    pub fn remove(&mut self, id: NodeId) {
-        let Some(at) = self.as_slice().iter().position(|it| *it == id) else { return };
+    /// Takes some out, which are sorted. Those that stay keep their order as long as they are few.
+    pub fn remove(&mut self, gone: &[NodeId]) {
+        /// To find more than so many one by one takes longer than to look at each that is there.
+        const SOME: usize = 8;
         match self {
-            Ids::Many(ids) if ids.len() > 8 => drop(std::sync::Arc::make_mut(ids).swap_remove(at)),
+            Ids::Many(ids) if ids.len() > SOME && !gone.is_empty() => {
+                let ids = std::sync::Arc::make_mut(ids);
+                match gone.len() < SOME {
+                    true => gone.iter().for_each(|gone| {
+                        ids.iter().position(|it| it == gone).map(|at| ids.swap_remove(at));
+                    }),
+                    false => ids.retain(|it| gone.binary_search(it).is_err()),
+                }
+            }
+            _ if gone.is_empty() => {}
             _ => {
                 let mut ids = self.as_slice().to_vec();
-                ids.remove(at);
+                ids.retain(|it| !gone.contains(it));
                 *self = Ids::of(&ids);
             }
         }

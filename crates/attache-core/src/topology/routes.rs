@@ -2,18 +2,18 @@
 
 use super::api::{self, RouteKind};
 use super::hostname::{intersect, narrower};
-use super::index::{Found, Index, Refusal, dedup_after};
+use super::index::{Found, Index, dedup_after};
 use super::listeners::Listener;
 use super::namespaces::Namespace;
 use super::reference::Reference;
+use super::refusal::{Denied, Refusal};
 use super::{Level, NodeId, Topology, sections, why};
-use crate::object::{Object, ObjectId, ObjectRef, Objects};
-use crate::value::{Path, Value};
+use crate::object::{Object, ObjectId, Objects};
+use crate::value::Value;
 
 /// A route that asks to be let in.
 #[derive(Debug)]
 pub struct Guest<'o> {
-    pub id: &'o ObjectRef,
     pub kind: RouteKind,
     pub namespace: Namespace<'o>,
     hostnames: &'o [Value],
@@ -23,7 +23,7 @@ impl<'o> Guest<'o> {
     pub fn of(index: &Index<'o>, route: &'o Object) -> Option<Self> {
         let kind = RouteKind::named(&route.id.kind)?;
         let hostnames = if kind.has_hostnames() { route.spec().list_at("hostnames") } else { &[] };
-        Some(Guest { id: &route.id, kind, namespace: Namespace::named(index.objects, &route.id.namespace), hostnames })
+        Some(Guest { kind, namespace: Namespace::named(index.objects, &route.id.namespace), hostnames })
     }
 
     /// None means any.
@@ -37,39 +37,118 @@ impl<'o> Guest<'o> {
             self.hostnames().filter_map(|hostname| narrower(hostname, listener.hostname)).collect();
         if hostnames.is_empty() { vec![listener.hostname] } else { hostnames }
     }
+}
 
-    fn fits(&self, listener: &Listener) -> bool {
-        let mut hostnames = self.hostnames().peekable();
-        hostnames.peek().is_none() || hostnames.any(|hostname| intersect(hostname, listener.hostname))
-    }
+/// Why a parent does not take a route.
+#[derive(Clone, Copy, Debug)]
+enum Closed {
+    NoSuchParent,
+    NoSuchListener,
+    NotAllowed,
+    NoCommonHostname,
+    NoSuchPort,
 }
 
 /// Links a route to all its parents, each parentRef on its own.
 pub fn attach<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
     let Some(guest) = Guest::of(index, route) else { return };
-    let node = NodeId::whole(id);
     let (links, frontends) = (found.links.len(), found.frontends.len());
     for (position, parent) in route.spec().list_at("parentRefs").iter().enumerate() {
         let Some(parent) = Reference::parent(parent, &route.id.namespace) else { continue };
-        let outcome = match (api::level(parent.group, parent.kind), parent.find(index.objects)) {
-            (Level::Gateway | Level::ListenerSet, Some(owner)) => {
-                attach_to_listeners(index, &guest, node, &parent, owner, found)
-            }
-            (_, Some(service)) if api::is_frontend(parent.group, parent.kind) => {
-                attach_to_service(index, node, &parent, service, found)
-            }
-            (Level::Route, Some(above)) if guest.kind == RouteKind::Http && parent.kind == guest.kind.name() => {
-                found.adopted.push((above, id));
-                Ok(())
-            }
-            _ => Err(why::no_such_parent(index.objects, &parent)),
-        };
-        if let Err(refusal) = outcome {
-            found.refuse((id, Path::parse("spec.parentRefs").index(position)), parent, guest.id, refusal);
+        if guest.ask(index, id, &parent, found).is_err() {
+            found.denied.push((id, Denied::Parent(position as u32)));
         }
     }
     dedup_after(links, &mut found.links);
     dedup_after(frontends, &mut found.frontends);
+}
+
+/// Why the parentRef at a position is refused, after the names of parent and route.
+pub fn refusal<'o>(
+    index: &Index<'o>,
+    id: ObjectId,
+    route: &'o Object,
+    position: usize,
+) -> Option<(String, String, Refusal)> {
+    let guest = Guest::of(index, route)?;
+    let parent = Reference::parent(route.spec().list_at("parentRefs").get(position)?, &route.id.namespace)?;
+    let closed = guest.ask(index, id, &parent, &mut Found::default()).err()?;
+    let listeners = parent.find(index.objects).map_or(&[][..], |owner| index.listeners(owner));
+    let named = listeners.iter().filter(|listener| is_named(listener, &parent));
+    let refusal = match closed {
+        Closed::NoSuchParent => why::no_such_parent(index.objects, &parent),
+        Closed::NoSuchListener => why::no_such_listener(&parent, listeners),
+        Closed::NotAllowed => why::not_allowed(&guest, parent.namespace, named),
+        Closed::NoCommonHostname => {
+            why::no_common_hostname(&guest, named.filter(|listener| guest.is_allowed(listener, parent.namespace)))
+        }
+        Closed::NoSuchPort => why::no_such_port(index.objects, &parent),
+    };
+    Some((parent.to_string(), route.id.to_string(), refusal))
+}
+
+impl<'o> Guest<'o> {
+    /// Asks one parent, and takes note of the links that come of it.
+    fn ask(&self, index: &Index<'o>, id: ObjectId, parent: &Reference, found: &mut Found) -> Result<(), Closed> {
+        match (api::level(parent.group, parent.kind), parent.find(index.objects)) {
+            (Level::Gateway | Level::ListenerSet, Some(owner)) => {
+                self.ask_listeners(index, NodeId::whole(id), parent, owner, found)
+            }
+            (_, Some(service)) if api::is_frontend(parent.group, parent.kind) => {
+                if missing_port(index.objects.get(service), parent) {
+                    return Err(Closed::NoSuchPort);
+                }
+                found.frontends.push((service, NodeId::whole(id)));
+                Ok(())
+            }
+            (Level::Route, Some(above)) if self.kind == RouteKind::Http && parent.kind == self.kind.name() => {
+                found.adopted.push((above, id));
+                Ok(())
+            }
+            _ => Err(Closed::NoSuchParent),
+        }
+    }
+
+    fn ask_listeners(
+        &self,
+        index: &Index<'o>,
+        node: NodeId,
+        parent: &Reference,
+        owner: ObjectId,
+        found: &mut Found,
+    ) -> Result<(), Closed> {
+        let (mut named, mut allowed, mut attached) = (false, false, false);
+        for (position, listener) in index.listeners(owner).iter().enumerate() {
+            if !is_named(listener, parent) {
+                continue;
+            }
+            named = true;
+            if !self.is_allowed(listener, parent.namespace) {
+                continue;
+            }
+            allowed = true;
+            if self.fits(listener) {
+                attached = true;
+                found.links.push((index.section(owner, position), node));
+            }
+        }
+        match (named, allowed, attached) {
+            (_, _, true) => Ok(()),
+            (false, ..) => Err(Closed::NoSuchListener),
+            (true, false, _) => Err(Closed::NotAllowed),
+            (true, true, _) => Err(Closed::NoCommonHostname),
+        }
+    }
+
+    /// Whether a listener, whose owner lives in `home`, lets in routes such as this one.
+    fn is_allowed(&self, listener: &Listener, home: &str) -> bool {
+        listener.kinds.contains(self.kind) && listener.allowed.lets_in(home, &self.namespace)
+    }
+
+    fn fits(&self, listener: &Listener) -> bool {
+        let mut hostnames = self.hostnames().peekable();
+        hostnames.peek().is_none() || hostnames.any(|hostname| intersect(hostname, listener.hostname))
+    }
 }
 
 pub fn parents(route: &Object) -> impl Iterator<Item = Reference<'_>> {
@@ -102,61 +181,6 @@ impl Topology {
         let named = hostnames.iter().enumerate().filter_map(|(i, hostname)| Some((i, hostname.as_str()?)));
         named.filter(|(_, hostname)| unused(hostname)).collect()
     }
-}
-
-fn attach_to_listeners(
-    index: &Index,
-    guest: &Guest,
-    node: NodeId,
-    parent: &Reference,
-    owner: ObjectId,
-    found: &mut Found,
-) -> Result<(), Refusal> {
-    let listeners = index.listeners(owner);
-    let home = parent.namespace;
-    let (mut named, mut allowed, mut attached) = (false, false, false);
-    for (position, listener) in listeners.iter().enumerate() {
-        if !is_named(listener, parent) {
-            continue;
-        }
-        named = true;
-        if !(listener.kinds.contains(guest.kind) && listener.allowed.lets_in(home, &guest.namespace)) {
-            continue;
-        }
-        allowed = true;
-        if guest.fits(listener) {
-            attached = true;
-            found.links.push((index.section(owner, position), node));
-        }
-    }
-    if attached {
-        return Ok(());
-    }
-    let candidates = listeners.iter().filter(|listener| is_named(listener, parent));
-    Err(match (named, allowed) {
-        (false, _) => why::no_such_listener(parent, listeners),
-        (true, false) => why::not_allowed(guest, home, candidates),
-        (true, true) => {
-            let lets_in = |listener: &&Listener| {
-                listener.kinds.contains(guest.kind) && listener.allowed.lets_in(home, &guest.namespace)
-            };
-            why::no_common_hostname(guest, candidates.filter(lets_in))
-        }
-    })
-}
-
-fn attach_to_service(
-    index: &Index,
-    node: NodeId,
-    parent: &Reference,
-    service: ObjectId,
-    found: &mut Found,
-) -> Result<(), Refusal> {
-    if missing_port(index.objects.get(service), parent) {
-        return Err(why::no_such_port(index.objects.get(service), parent));
-    }
-    found.frontends.push((service, node));
-    Ok(())
 }
 
 fn is_named(listener: &Listener, parent: &Reference) -> bool {

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::index::Refusal;
 use super::listeners::Listener;
 use super::reference::Reference;
+use super::refusal::Refusal;
 use super::routes::Guest;
 use super::{Level, api, sections};
-use crate::object::{Object, ObjectRef, Objects};
+use crate::object::{ObjectRef, Objects};
 
 /// How many names a message lists before it only counts.
 const SHOWN: usize = 5;
@@ -82,15 +82,16 @@ pub fn no_common_hostname<'l, 'o: 'l>(guest: &Guest, listeners: impl Iterator<It
     Refusal::new("NoMatchingListenerHostname", message)
 }
 
-pub fn no_such_port(service: &Object, named: &Reference) -> Refusal {
-    Refusal::new("NoMatchingParent", missing_port(service, named))
+pub fn no_such_port(objects: &Objects, named: &Reference) -> Refusal {
+    Refusal::new("NoMatchingParent", missing_port(objects, named))
 }
 
-pub fn missing_backend_port(service: &Object, named: &Reference) -> Refusal {
-    Refusal::new("BackendNotFound", missing_port(service, named))
+pub fn missing_backend_port(objects: &Objects, named: &Reference) -> Refusal {
+    Refusal::new("BackendNotFound", missing_port(objects, named))
 }
 
-fn missing_port(service: &Object, named: &Reference) -> String {
+fn missing_port(objects: &Objects, named: &Reference) -> String {
+    let Some(service) = named.find(objects).map(|id| objects.get(id)) else { return not_there(objects, named) };
     let ports = service.spec().list_at("ports").iter();
     let there = ports.map(|port| match (port.get_str("name"), sections::port(port)) {
         (Some(name), Some(number)) => format!("{number} ({name})"),

@@ -128,6 +128,6 @@ fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
     let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
     let all = nodes.len() == topology.count();
     let concerns = |refused: &&Refused| all || known.contains(&*refused.parent) || known.contains(&*refused.child);
-    graph.refused = topology.refused().iter().filter(concerns).cloned().collect();
+    graph.refused = topology.refused(input.engine.objects()).iter().filter(concerns).cloned().collect();
     graph
 }

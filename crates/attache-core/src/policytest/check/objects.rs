@@ -57,7 +57,8 @@ fn put(body: &Value, path: &[Segment], value: &Value) -> Value {
 
 pub fn refused(checking: &Checking<'_>, line: &expected::Refused) -> Result<(), Trouble> {
     let names = |text: &str, wanted: &expected::NodeName| wanted.full_names().any(|name| name == text);
-    let refused = checking.engine.topology().refused().iter();
+    let engine = checking.engine;
+    let refused = engine.topology().refused(engine.objects()).iter();
     let mut refused = refused.filter(|it| names(&it.parent, &line.parent) && names(&it.child, &line.child));
     let about = || format!("{} below {}", line.child, line.parent);
     let Some(it) = refused.next() else { return Err(Trouble::nothing(about(), "it was not refused")) };

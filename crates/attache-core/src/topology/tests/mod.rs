@@ -66,7 +66,7 @@ pub fn show(docs: Json) -> Shown {
             links.push(format!("{} > {}", topology.name(&objects, id), topology.name(&objects, *child)));
         }
     }
-    let refused = topology.refused().iter();
+    let refused = topology.refused(&objects).iter();
     let refused = refused.map(|r| format!("{} > {}: {}: {}", r.parent, r.child, r.reason, r.message)).collect();
     Shown { links, refused, objects, topology }
 }

@@ -1,0 +1,260 @@
+//! Links routes again, at a cost that depends on how many they are.
+
+use super::api;
+use super::edit::{Edited, Unfollowable};
+use super::index::{Found, Index};
+use super::node::{Ids, Node};
+use super::refusal::Denied;
+use super::{Level, NodeId, Topology, backends, routes};
+use crate::object::{ObjectId, Objects};
+
+/// Which of its lists a node keeps the other end of a link in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Parents,
+    Children,
+    Across,
+}
+
+/// Links that come (`true`) and go, as the nodes at their far ends keep them: those of one node are exchanged together, for
+/// some have very many.
+type Exchange = Vec<(NodeId, Side, bool, NodeId)>;
+
+/// What was found of one route.
+struct OfRoute<'f> {
+    parents: Vec<NodeId>,
+    frontends: &'f [(ObjectId, NodeId)],
+    rules: &'f [Node],
+    first_rule: u32,
+    backends: &'f [(u32, NodeId)],
+    ports: &'f [(NodeId, u32)],
+    denied: &'f [(ObjectId, Denied)],
+}
+
+impl Found {
+    /// What was found of each of some routes, which are all that were looked at, in this order.
+    fn of_each(&self, routes: &[ObjectId]) -> impl Iterator<Item = (ObjectId, OfRoute<'_>)> {
+        let mut links = self.links.as_slice();
+        let mut frontends = self.frontends.as_slice();
+        let mut rules = self.rules.as_slice();
+        let mut backends = self.backends.as_slice();
+        let mut ports = self.ports.as_slice();
+        let mut denied = self.denied.as_slice();
+        let mut first_rule = 0;
+        routes.iter().map(move |&id| {
+            let route = NodeId::whole(id);
+            let rules = take(&mut rules, |rule| rule.owner.object() == Some(id));
+            let last_rule = first_rule + rules.len() as u32;
+            let of_route = OfRoute {
+                parents: take(&mut links, |(_, it)| *it == route).iter().map(|(parent, _)| *parent).collect(),
+                frontends: take(&mut frontends, |(_, it)| *it == route),
+                rules,
+                first_rule,
+                backends: take(&mut backends, |(rule, _)| *rule < last_rule),
+                ports: take(&mut ports, |(_, rule)| *rule < last_rule),
+                denied: take(&mut denied, |(by, _)| *by == id),
+            };
+            first_rule = last_rule;
+            (id, of_route)
+        })
+    }
+}
+
+/// Takes from the start of a slice all that are such.
+fn take<'f, T>(from: &mut &'f [T], is_such: impl Fn(&T) -> bool) -> &'f [T] {
+    let (taken, rest) = from.split_at(from.iter().take_while(|it| is_such(it)).count());
+    *from = rest;
+    taken
+}
+
+impl Topology {
+    /// Links routes, which may have been linked before, as they are now.
+    pub fn relink(&mut self, objects: &Objects, ids: &[ObjectId], edited: &mut Edited) -> Result<(), Unfollowable> {
+        let mut found = Found::default();
+        {
+            let owners = ids.iter().flat_map(|id| routes::parents(objects.get(*id)));
+            let owners = owners
+                .filter(|parent| matches!(api::level(parent.group, parent.kind), Level::Gateway | Level::ListenerSet));
+            let mut owners: Vec<ObjectId> = owners.filter_map(|parent| parent.find(objects)).collect();
+            owners.sort_unstable();
+            owners.dedup();
+            let index = Index::before(objects, self, owners.iter().copied());
+            for &id in ids {
+                let route = objects.get(id);
+                routes::attach(&index, id, route, &mut found);
+                backends::link(&index, id, route, &mut found);
+            }
+        }
+        if !found.delegations.is_empty() || !found.adopted.is_empty() {
+            return Err(Unfollowable);
+        }
+        let mut exchange = Exchange::new();
+        for (id, found) in found.of_each(ids) {
+            self.link(id, found, &mut exchange, edited)?;
+        }
+        self.exchange(exchange);
+        // What is refused, and why, may depend on more than the links.
+        self.refused.take();
+        Ok(())
+    }
+
+    /// Takes all links of a route back.
+    pub(super) fn unlink(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), Unfollowable> {
+        let mut exchange = Exchange::new();
+        self.loosen(route, &mut exchange, edited)?;
+        self.exchange(exchange);
+        Ok(())
+    }
+
+    fn loosen(&mut self, route: NodeId, exchange: &mut Exchange, edited: &mut Edited) -> Result<(), Unfollowable> {
+        self.hang(route, &[], exchange, edited)?;
+        for rule in self.sections(route) {
+            self.send(rule, &[], &[], exchange, edited)?;
+        }
+        Ok(())
+    }
+
+    fn exchange(&mut self, mut exchange: Exchange) {
+        exchange.sort_unstable();
+        for of_one in exchange.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let Some(&(node, side, ..)) = of_one.first() else { continue };
+            let (gone, new) = of_one.split_at(of_one.partition_point(|(.., is_new, _)| !is_new));
+            self.edit(node, |node| {
+                let ids = match side {
+                    Side::Parents => &mut node.parents,
+                    Side::Children => &mut node.children,
+                    Side::Across => &mut node.across,
+                };
+                ids.remove(&Vec::from_iter(gone.iter().map(|(.., id)| *id)));
+                new.iter().for_each(|(.., id)| ids.push(*id));
+            });
+        }
+    }
+
+    fn link(
+        &mut self,
+        id: ObjectId,
+        found: OfRoute<'_>,
+        exchange: &mut Exchange,
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
+        let route = NodeId::whole(id);
+        if !self.are_sections(route, found.rules) {
+            self.loosen(route, exchange, edited)?;
+            self.set_sections(route, found.rules.to_vec(), edited);
+        }
+        let mut parents = found.parents;
+        for (service, _) in found.frontends {
+            parents.push(self.frontend(NodeId::whole(*service)).ok_or(Unfollowable)?);
+        }
+        self.hang(route, &parents, exchange, edited)?;
+        let (mut backends, mut ports) = (found.backends, found.ports);
+        for (number, rule) in (found.first_rule..).zip(self.sections(route)) {
+            let backends = take(&mut backends, |(at, _)| *at == number).iter().map(|(_, backend)| *backend);
+            let ports = take(&mut ports, |(_, at)| *at == number).iter().map(|(port, _)| *port);
+            self.send(rule, &Vec::from_iter(backends), &Vec::from_iter(ports), exchange, edited)?;
+        }
+        for node in [route].into_iter().chain(self.sections(route)) {
+            let live = self.is_reached(node);
+            if self.live(node) != live {
+                self.edit(node, |node| node.live = live);
+                edited.lives.push(node);
+                edited.nodes.push(node);
+                // What is below is reached by others now.
+                edited.nodes.extend(self.children(node).iter().chain(self.node(node).across.as_slice()));
+            }
+        }
+        let denied = self.denied.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
+        if !denied.iter().eq(found.denied.iter().map(|(_, denied)| denied)) {
+            *self.denied.entry(id.0 as usize) = found.denied.iter().map(|(_, denied)| denied.clone()).collect();
+        }
+        Ok(())
+    }
+
+    /// Gives a route these parents, and no others.
+    fn hang(
+        &mut self,
+        route: NodeId,
+        parents: &[NodeId],
+        exchange: &mut Exchange,
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
+        let old = self.parents(route);
+        if old == parents {
+            return Ok(());
+        }
+        for &parent in old.iter().filter(|parent| !parents.contains(parent)) {
+            match self.node(parent).level {
+                Level::RouteRule => return Err(Unfollowable),
+                Level::Frontend => edited.nodes.push(parent),
+                _ => {}
+            }
+            exchange.push((parent, Side::Children, false, route));
+        }
+        let new = parents.iter().filter(|parent| !old.contains(parent));
+        exchange.extend(new.map(|parent| (*parent, Side::Children, true, route)));
+        self.edit(route, |node| node.parents = Ids::of(parents));
+        edited.nodes.push(route);
+        Ok(())
+    }
+
+    /// Gives a rule these backends and ports of them, and no others.
+    fn send(
+        &mut self,
+        rule: NodeId,
+        backends: &[NodeId],
+        ports: &[NodeId],
+        exchange: &mut Exchange,
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
+        let old = self.children(rule);
+        if old != backends {
+            for &backend in old.iter().filter(|it| !backends.contains(it)) {
+                if self.node(backend).level == Level::Route {
+                    return Err(Unfollowable);
+                }
+                exchange.push((backend, Side::Parents, false, rule));
+                edited.nodes.push(backend);
+            }
+            for &backend in backends.iter().filter(|it| !old.contains(it)) {
+                // What is no backend by its kind becomes one by being named.
+                if self.node(backend).level == Level::Other {
+                    return Err(Unfollowable);
+                }
+                exchange.push((backend, Side::Parents, true, rule));
+                edited.nodes.push(backend);
+            }
+            self.edit(rule, |node| node.children = Ids::of(backends));
+        }
+        let old = self.node(rule).across.as_slice();
+        if old != ports {
+            for (of, without, is_new) in [(old, ports, false), (ports, old, true)] {
+                for &port in of.iter().filter(|it| !without.contains(it)) {
+                    exchange.push((port, Side::Across, is_new, rule));
+                    edited.nodes.push(port);
+                }
+            }
+            self.edit(rule, |node| node.across = Ids::of(ports));
+        }
+        Ok(())
+    }
+
+    /// Whether the routes and backends that were edited stand on their own as they do when all is built anew.
+    pub fn settle(&self, objects: &Objects, edited: &Edited) -> Result<(), Unfollowable> {
+        for &node in &edited.nodes {
+            let it = self.node(node);
+            let is_orphan = match it.level {
+                Level::Frontend => self.children(node).is_empty(),
+                Level::Backend if it.section.is_none() && self.parents(node).is_empty() => {
+                    let id = self.id(objects, node);
+                    api::level(&id.group, &id.kind) == Level::Other
+                }
+                _ => false,
+            };
+            if is_orphan {
+                return Err(Unfollowable);
+            }
+        }
+        Ok(())
+    }
+}
