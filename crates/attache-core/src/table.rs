@@ -1,6 +1,7 @@
 //! Vectors and indexes whose clones share what they have in common: to clone one costs nothing, and to change one after
 //! that copies a few hundred bytes, however long it is. So a snapshot stays as it is while the next one is made.
 
+use std::cell::LazyCell;
 use std::hash::{BuildHasher, Hash};
 use std::ops::Index;
 use std::sync::Arc;
@@ -79,22 +80,22 @@ impl<T> Index<usize> for Table<T> {
 
 impl<T: Clone + Default> FromIterator<T> for Table<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let mut values = values.into_iter().peekable();
-        let (mut branches, mut len) = (Vec::new(), 0);
-        let mut empty: Option<Leaf<T>> = None;
-        while values.peek().is_some() {
-            branches.push(Arc::new(std::array::from_fn(|_| {
-                if values.peek().is_none() {
-                    return Arc::clone(empty.get_or_insert_with(blank));
+        let mut values = values.into_iter();
+        let (mut leaves, mut len): (Vec<Leaf<T>>, usize) = (Vec::new(), 0);
+        while let Some(first) = values.next() {
+            let mut first = Some(first);
+            leaves.push(Arc::new(std::array::from_fn(|_| match first.take().or_else(|| values.next()) {
+                Some(value) => {
+                    len += 1;
+                    value
                 }
-                Arc::new(std::array::from_fn(|_| {
-                    let value = values.next();
-                    len += usize::from(value.is_some());
-                    value.unwrap_or_default()
-                }))
+                None => T::default(),
             })));
         }
-        Table { branches: Arc::new(branches), len }
+        let empty: LazyCell<Leaf<T>> = LazyCell::new(blank);
+        let leaf = |at: usize| Arc::clone(leaves.get(at).unwrap_or_else(|| &empty));
+        let branch = |first: usize| Arc::new(std::array::from_fn(|at| leaf(first + at)));
+        Table { branches: Arc::new((0..leaves.len()).step_by(WIDTH).map(branch).collect()), len }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::kinds::{Class, KindName, LevelName, PolicyKind, Waypoints};
 use crate::object::Objects;
-use crate::topology::{Level, NodeId, NodeMap, Topology};
+use crate::topology::{Level, NodeId, NodeMap, NodeVec, Topology};
 
 /// How requests arrive at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,11 +33,15 @@ pub struct Shape {
 
 /// How a hierarchy sees a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+pub struct Place {
     member: bool,
     /// What holds for its Namespaces does not hold for it.
     apart: bool,
     arrivals: Arrivals,
+    /// Whether some arrive here from outside of its Namespaces.
+    pub is_entrance: bool,
+    /// The Service of a port or of a frontend, whose policies hold for it, too.
+    pub service: Option<NodeId>,
 }
 
 /// There is always one, and mostly no other.
@@ -52,7 +56,17 @@ const OUTSIDE: Arrival = Arrival { parent: None, from: None };
 
 impl Default for Place {
     fn default() -> Self {
-        Place { member: false, apart: false, arrivals: Arrivals::One(OUTSIDE) }
+        let arrivals = Arrivals::One(OUTSIDE);
+        Place { member: false, apart: false, arrivals, is_entrance: true, service: None }
+    }
+}
+
+impl Place {
+    pub fn arrivals(&self) -> &[Arrival] {
+        match &self.arrivals {
+            Arrivals::One(one) => std::slice::from_ref(one),
+            Arrivals::Several(several) => several,
+        }
     }
 }
 
@@ -66,16 +80,18 @@ impl Hierarchy {
     pub fn new(objects: &Objects, topology: &Topology, shape: Shape) -> Hierarchy {
         let has_namespaces = shape.levels.contains(&LevelName::Level(Level::Namespace));
         let mut hierarchy = Hierarchy { shape: Arc::new(shape), places: NodeMap::default(), has_namespaces };
+        let mut places = NodeVec::new(topology, &hierarchy.places);
         let mut found = Vec::new();
         for &node in topology.order() {
-            *hierarchy.places.entry(node) = hierarchy.look(objects, topology, node, &mut found);
+            places[node] = hierarchy.look(objects, topology, node, |above| Some(&places[above]), &mut found);
         }
+        hierarchy.places = places.into();
         hierarchy
     }
 
     /// Looks at a node again, after its parents, and tells whether anything about it is different.
     pub fn settle(&mut self, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
-        let place = self.look(objects, topology, node, &mut Vec::new());
+        let place = self.look(objects, topology, node, |above| self.places.get(above), &mut Vec::new());
         let changed = self.places.get(node) != Some(&place);
         if changed {
             *self.places.entry(node) = place;
@@ -95,52 +111,42 @@ impl Hierarchy {
         self.shape.waypoints.is_some()
     }
 
-    fn look(&self, objects: &Objects, topology: &Topology, node: NodeId, found: &mut Vec<Arrival>) -> Place {
+    /// What a node is, if those above it are `known`.
+    fn look<'p>(
+        &self,
+        objects: &Objects,
+        topology: &Topology,
+        node: NodeId,
+        known: impl Fn(NodeId) -> Option<&'p Place>,
+        found: &mut Vec<Arrival>,
+    ) -> Place {
         let it = topology.node(node);
-        let id = topology.id(objects, node);
+        let is = |name: &KindName| {
+            let id = topology.id(objects, node);
+            name.is(&id.group, &id.kind)
+        };
         let is_copy = self.shape.by_namespace && it.level == Level::Frontend;
-        let takes = |name: &LevelName| name.takes(it.level, &id.group, &id.kind);
-        let member = !is_copy && self.shape.levels.iter().any(takes);
-        if self.shape.by_namespace {
-            return self.stand_alone(objects, topology, node, member);
-        }
-        self.arrive(topology, node, found);
-        let arrivals = match found[..] {
-            [] => Arrivals::One(OUTSIDE),
-            [one] => Arrivals::One(one),
-            _ => {
-                found.sort_unstable();
-                found.dedup();
-                if let [one] = found[..] { Arrivals::One(one) } else { Arrivals::Several(found.as_slice().into()) }
-            }
+        let member = !is_copy && self.shape.levels.iter().any(|name| name.takes_of(it.level, is));
+        let mut place = match self.shape.by_namespace {
+            true => self.stand_alone(objects, topology, node, member),
+            false => Place { member, arrivals: arrive(topology, node, &known, found), ..Place::default() },
         };
-        Place { member, apart: false, arrivals }
-    }
-
-    fn arrive(&self, topology: &Topology, node: NodeId, found: &mut Vec<Arrival>) {
-        found.clear();
-        let mut add = |parent: NodeId| {
-            let from = consumer(topology, parent, node);
-            if self.has(parent) {
-                found.push(Arrival { parent: Some(parent), from });
-            } else {
-                let above = self.arrivals(parent).iter();
-                found.extend(above.map(|it| Arrival { parent: it.parent, from: it.from.or(from) }));
-            }
+        let namespace = topology.namespace(node);
+        let is_neighbour = |above: NodeId| {
+            topology.namespace(above) == namespace && known(above).is_some_and(|above| above.apart == place.apart)
         };
-        if topology.node(node).level == Level::BackendPort {
-            // Through its Service alone every rule would reach every port.
-            topology.rules_naming(node).iter().filter(|&&it| topology.live(it)).for_each(|it| add(*it));
-        } else {
-            // Nothing arrives by way of a parent that nothing arrives at.
-            let live = topology.live(node);
-            topology.parents(node).iter().filter(|&&it| !live || topology.live(it)).for_each(|it| add(*it));
-        }
+        place.is_entrance = !place.arrivals().iter().all(|it| it.parent.is_some_and(is_neighbour));
+        place.service = match it.level {
+            Level::Frontend => Some(topology.whole(node)),
+            Level::BackendPort => Some(topology.whole(node)).filter(|it| known(*it).is_some_and(|it| it.member)),
+            _ => None,
+        };
+        place
     }
 
     /// Each node for itself, but for Services behind waypoints; those that have none are left out.
     fn stand_alone(&self, objects: &Objects, topology: &Topology, node: NodeId, member: bool) -> Place {
-        let alone = Place { member, apart: false, arrivals: Arrivals::One(OUTSIDE) };
+        let alone = Place { member, ..Place::default() };
         let Some(waypoints) = &self.shape.waypoints else { return alone };
         if !waypoints.is_apart(objects, topology, node) {
             return alone;
@@ -152,11 +158,17 @@ impl Hierarchy {
         };
         let member = member && parent.is_some();
         let parent = parent.filter(|_| member);
-        Place { member, apart: true, arrivals: Arrivals::One(Arrival { parent, from: None }) }
+        let arrivals = Arrivals::One(Arrival { parent, from: None });
+        Place { member, apart: true, arrivals, ..alone }
     }
 
     pub fn has(&self, node: NodeId) -> bool {
-        self.places.get(node).is_some_and(|place| place.member)
+        self.place(node).is_some()
+    }
+
+    /// How it sees a node that belongs to it.
+    pub fn place(&self, node: NodeId) -> Option<&Place> {
+        self.places.get(node).filter(|place| place.member)
     }
 
     /// Whether its Namespace stands above a node.
@@ -165,10 +177,43 @@ impl Hierarchy {
     }
 
     pub fn arrivals(&self, node: NodeId) -> &[Arrival] {
-        match self.places.get(node).map(|place| &place.arrivals) {
-            Some(Arrivals::One(one)) => std::slice::from_ref(one),
-            Some(Arrivals::Several(several)) => several,
-            None => &[OUTSIDE],
+        self.places.get(node).map_or(&[OUTSIDE], Place::arrivals)
+    }
+}
+
+/// How requests arrive at a node: from its parents, or from above those that are not members.
+fn arrive<'p>(
+    topology: &Topology,
+    node: NodeId,
+    known: &impl Fn(NodeId) -> Option<&'p Place>,
+    found: &mut Vec<Arrival>,
+) -> Arrivals {
+    found.clear();
+    let mut add = |parent: NodeId| {
+        let from = consumer(topology, parent, node);
+        match known(parent) {
+            Some(above) if above.member => found.push(Arrival { parent: Some(parent), from }),
+            above => {
+                let above = above.map_or(&[OUTSIDE][..], Place::arrivals).iter();
+                found.extend(above.map(|it| Arrival { parent: it.parent, from: it.from.or(from) }));
+            }
+        }
+    };
+    if topology.node(node).level == Level::BackendPort {
+        // Through its Service alone every rule would reach every port.
+        topology.rules_naming(node).iter().filter(|&&it| topology.live(it)).for_each(|it| add(*it));
+    } else {
+        // Nothing arrives by way of a parent that nothing arrives at.
+        let live = topology.live(node);
+        topology.parents(node).iter().filter(|&&it| !live || topology.live(it)).for_each(|it| add(*it));
+    }
+    match found[..] {
+        [] => Arrivals::One(OUTSIDE),
+        [one] => Arrivals::One(one),
+        _ => {
+            found.sort_unstable();
+            found.dedup();
+            if let [one] = found[..] { Arrivals::One(one) } else { Arrivals::Several(found.as_slice().into()) }
         }
     }
 }

@@ -9,7 +9,7 @@ mod waypoints;
 use crate::table::{Finder, Table, hash};
 use crate::topology::NodeId;
 
-pub use hierarchy::{Arrival, Hierarchy, Shape, is_effective_target};
+pub use hierarchy::{Arrival, Hierarchy, Place, Shape, is_effective_target};
 pub use sets::{ChainSets, SetId};
 pub use terms::Terms;
 

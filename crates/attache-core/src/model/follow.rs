@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::{HashMap, HashSet};
 
 use super::ledger::{Growing, Ledger};
+use super::spread::{Above, Arriving};
 use super::{Folded, Model, World};
 use crate::chain::{ChainId, Chains, Hierarchy, Link, SetId};
 use crate::order::Stack;
@@ -113,10 +114,6 @@ impl Model {
         true
     }
 
-    pub(crate) fn set_at(&self, node: NodeId) -> Option<SetId> {
-        self.at.get(node).copied().flatten()
-    }
-
     pub(crate) fn chains_of(&self, set: SetId) -> &[(ChainId, u64)] {
         self.sets.get(set)
     }
@@ -143,7 +140,7 @@ impl Model {
         dirty.for_each(|(node, look)| queue.push(rank(node), node, look));
         let chains = std::mem::replace(&mut self.chains, Chains::none());
         let mut growing = Growing { chains, ledger, new: Vec::new() };
-        let (mut arriving, mut next) = (Vec::new(), Vec::new());
+        let mut arriving = Arriving::default();
         let mut at = 0;
         while at < queue.by_rank.len() {
             let nodes = std::mem::take(&mut queue.by_rank[at]);
@@ -154,11 +151,12 @@ impl Model {
                 let cause = queue.waiting.get(&node).copied().unwrap_or(Cause::Chains);
                 let on_other_ways = cause == Cause::Ways;
                 let before = self.set_at(node);
-                let is_member = self.hierarchy.has(node);
-                let after = is_member.then(|| {
-                    let known = self.reaching(world, &mut growing, node, &mut arriving, &mut next);
-                    known.unwrap_or_else(|| self.intern(&mut growing, &mut arriving))
-                });
+                let after = self
+                    .hierarchy
+                    .place(node)
+                    .map(|place| self.reaching(world, &mut growing, node, place, self, &mut arriving));
+                let is_member = after.is_some();
+                let after = after.map(|known| known.unwrap_or_else(|| self.intern(&mut growing, &mut arriving.chains)));
                 if after != before {
                     *self.at.entry(node) = after;
                     growing.ledger.exchange(before, after);

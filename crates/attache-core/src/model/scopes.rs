@@ -92,9 +92,9 @@ impl Model {
     pub(crate) fn before(&self, world: World<'_>, node: NodeId, chain: ChainId) -> Vec<(NodeId, ChainId)> {
         let mut found = Vec::new();
         let mut next = Vec::new();
-        let arrivals = self.hierarchy.arrivals(node);
-        let adds = self.adds(world, arrivals, node);
-        for &arrival in arrivals {
+        let Some(place) = self.hierarchy.place(node) else { return found };
+        let adds = self.adds(world, node, place, self);
+        for &arrival in place.arrivals() {
             let Some(parent) = arrival.parent.filter(|parent| self.concerns(world, *parent, node)) else { continue };
             if !adds && self.passes_on(world, arrival, node) {
                 let is_there = self.chains_at(world, parent).binary_search_by_key(&chain, |(chain, _)| *chain).is_ok();

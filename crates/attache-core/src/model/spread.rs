@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{Folded, Model, World};
-use crate::chain::{Arrival, ChainId, ChainSets, Chains, Link, SetId, Terms};
+use crate::chain::{Arrival, ChainId, ChainSets, Chains, Link, Place, SetId, Terms};
 use crate::kinds::Class;
-use crate::topology::{Level, NodeId};
+use crate::topology::{Level, NodeId, NodeMap, NodeVec};
 
 /// Where chains are looked up and, while they spread, made.
 pub(super) trait Linking {
@@ -36,23 +36,66 @@ impl Linking for Known<'_> {
     }
 }
 
+/// What is known of the nodes above one.
+pub(super) trait Above {
+    fn set_at(&self, node: NodeId) -> Option<SetId>;
+    fn has_policies(&self, node: NodeId) -> bool;
+}
+
+impl Above for Model {
+    fn set_at(&self, node: NodeId) -> Option<SetId> {
+        self.at.get(node).copied().flatten()
+    }
+
+    fn has_policies(&self, node: NodeId) -> bool {
+        self.stacks.has(node)
+    }
+}
+
+/// The same while all nodes are passed.
+struct Passed {
+    sets: NodeVec<Option<SetId>>,
+    stacked: NodeVec<bool>,
+}
+
+impl Above for Passed {
+    fn set_at(&self, node: NodeId) -> Option<SetId> {
+        self.sets[node]
+    }
+
+    fn has_policies(&self, node: NodeId) -> bool {
+        self.stacked[node]
+    }
+}
+
+/// The chains that arrive at a node, while they are found. Used again for the next one.
+#[derive(Default)]
+pub(super) struct Arriving {
+    pub chains: Vec<(ChainId, u64)>,
+    next: Vec<ChainId>,
+}
+
 impl Model {
     /// Finds the chains that reach each node, parents before children.
     pub(super) fn spread(&mut self, world: World<'_>) {
         let hierarchy = Arc::clone(&self.hierarchy);
         let mut chains = std::mem::replace(&mut self.chains, Chains::none());
-        let (mut arriving, mut next) = (Vec::new(), Vec::new());
+        let sets = NodeVec::new(world.topology, &self.at);
+        let mut passed = Passed { sets, stacked: NodeVec::new(world.topology, &NodeMap::default()) };
+        self.stacks.nodes().for_each(|node| passed.stacked[node] = true);
+        let mut arriving = Arriving::default();
         for &node in world.topology.order() {
-            if !hierarchy.has(node) || self.is_beyond(world, node) || self.set_at(node).is_some() {
+            let Some(place) = hierarchy.place(node) else { continue };
+            if passed.sets[node].is_some() || self.is_beyond(world, node) {
                 continue;
             }
-            let known = self.reaching(world, &mut chains, node, &mut arriving, &mut next);
-            let set = known.unwrap_or_else(|| self.sets.intern(&mut arriving, ChainSets::next));
-            *self.at.entry(node) = Some(set);
+            let known = self.reaching(world, &mut chains, node, place, &passed, &mut arriving);
+            let set = known.unwrap_or_else(|| self.sets.intern(&mut arriving.chains, ChainSets::next));
+            passed.sets[node] = Some(set);
         }
-        for chain in self.folded.len()..chains.bound() {
-            *self.folded.entry(chain) = Folded::default();
-        }
+        self.at = passed.sets.into();
+        let folded = self.folded.iter().cloned();
+        self.folded = folded.chain(std::iter::repeat_with(Folded::default)).take(chains.bound()).collect();
         self.chains = chains;
     }
 
@@ -62,41 +105,40 @@ impl Model {
         world: World<'_>,
         chains: &mut impl Linking,
         node: NodeId,
-        arriving: &mut Vec<(ChainId, u64)>,
-        next: &mut Vec<ChainId>,
+        place: &Place,
+        above: &impl Above,
+        arriving: &mut Arriving,
     ) -> Option<SetId> {
-        let arrivals = self.hierarchy.arrivals(node);
-        let adds = self.adds(world, arrivals, node);
-        let passes_on = |arrival| self.passes_on(world, arrival, node);
-        if let &[arrival] = arrivals
+        let adds = self.adds(world, node, place, above);
+        let set_before =
+            |arrival: &Arrival| arrival.parent.and_then(|parent| above.set_at(parent)).unwrap_or(SetId::ROOT);
+        let passes_on = |arrival: &Arrival| self.passes_on(world, *arrival, node);
+        if let [arrival] = place.arrivals()
             && !adds
             && passes_on(arrival)
         {
-            return Some(self.set_before(arrival));
+            return Some(set_before(arrival));
         }
-        arriving.clear();
-        // Those that arrive with the same go on with the same.
-        let alike = |a: &Arrival, b: &Arrival| {
-            a.from == b.from && self.set_before(*a) == self.set_before(*b) && passes_on(*a) == passes_on(*b)
-        };
-        for alike in arrivals.chunk_by(alike) {
-            let arrival = alike[0];
-            let times = |scopes: u64| scopes.saturating_mul(alike.len() as u64);
-            for &(chain, scopes) in self.sets.get(self.set_before(arrival)) {
-                if !adds && passes_on(arrival) {
-                    arriving.push((chain, times(scopes)));
+        arriving.chains.clear();
+        let mut arrivals = place.arrivals().iter().map(|it| (it, set_before(it), passes_on(it))).peekable();
+        while let Some((arrival, set, passes_on)) = arrivals.next() {
+            // Those that arrive with the same go on with the same.
+            let mut alike = 1u64;
+            while arrivals.next_if(|(it, at, on)| *at == set && it.from == arrival.from && *on == passes_on).is_some() {
+                alike += 1;
+            }
+            for &(chain, scopes) in self.sets.get(set) {
+                let scopes = scopes.saturating_mul(alike);
+                if passes_on && !adds {
+                    arriving.chains.push((chain, scopes));
                     continue;
                 }
-                next.clear();
-                self.step(world, chains, arrival, node, chain, next);
-                arriving.extend(next.iter().map(|chain| (*chain, times(scopes))));
+                arriving.next.clear();
+                self.step(world, chains, *arrival, node, chain, &mut arriving.next);
+                arriving.chains.extend(arriving.next.iter().map(|chain| (*chain, scopes)));
             }
         }
         None
-    }
-
-    fn set_before(&self, arrival: Arrival) -> SetId {
-        arrival.parent.and_then(|parent| self.at.get(parent).copied().flatten()).unwrap_or(SetId::ROOT)
     }
 
     /// Whether every chain before a node goes on at it.
@@ -110,22 +152,14 @@ impl Model {
     }
 
     /// Whether a chain can become longer at a node.
-    pub(super) fn adds(&self, world: World<'_>, arrivals: &[Arrival], node: NodeId) -> bool {
-        let has_policies = |node: NodeId| self.stacks.has(node);
-        // Who comes from a node of the same Namespaces has met their policies.
-        let comes_in =
-            |arrival: &Arrival| arrival.parent.is_none_or(|parent| !self.are_neighbours(world, parent, node));
+    pub(super) fn adds(&self, world: World<'_>, node: NodeId, place: &Place, above: &impl Above) -> bool {
+        let has_policies = |node: NodeId| above.has_policies(node);
         !self.stacks.is_empty()
-            && (has_policies(stack_node(world, node))
-                || self.service(world, node).is_some_and(has_policies)
-                || self.namespaces(world, node).any(has_policies) && arrivals.iter().any(comes_in)
+            && (has_policies(node)
+                || place.service.is_some_and(has_policies)
+                // Who comes from a node of the same Namespaces has met their policies.
+                || place.is_entrance && self.namespaces(world, node).any(has_policies)
                 || self.terms(world, node).is_some())
-    }
-
-    /// Whether the same Namespaces stand above two nodes.
-    fn are_neighbours(&self, world: World<'_>, one: NodeId, other: NodeId) -> bool {
-        world.topology.namespace(one) == world.topology.namespace(other)
-            && self.hierarchy.in_namespace(one) == self.hierarchy.in_namespace(other)
     }
 
     /// The terms that a node sets, if it sets any.

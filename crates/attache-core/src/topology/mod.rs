@@ -47,6 +47,7 @@ pub(crate) use edit::{Edited, Unfollowable};
 pub use grants::Grants;
 pub use labels::label;
 pub use namespaces::Namespace;
+pub(crate) use node::NodeVec;
 pub use node::{Level, Node, NodeId, NodeMap, Owner};
 pub use refusal::{Refusal, Refused};
 

@@ -1,7 +1,7 @@
 //! Nodes: whole objects, and the parts that have a node of their own.
 
 use std::fmt;
-use std::ops::{Index, Range};
+use std::ops::{Index, IndexMut, Range};
 
 use smol_str::SmolStr;
 
@@ -105,6 +105,53 @@ impl<T> Index<NodeId> for NodeMap<T> {
             Ok(part) => &self.parts[part],
             Err(whole) => &self.wholes[whole],
         }
+    }
+}
+
+/// Something for each node, while it is worked out for all of them: faster than a [`NodeMap`], and shared with nobody.
+#[derive(Debug)]
+pub(crate) struct NodeVec<T> {
+    wholes: Vec<T>,
+    parts: Vec<T>,
+}
+
+impl<T: Clone + Default> NodeVec<T> {
+    /// For the nodes of a topology, with what is known of them.
+    pub fn new(topology: &super::Topology, known: &NodeMap<T>) -> NodeVec<T> {
+        let filled = |known: &Table<T>, len: usize| {
+            let mut values = Vec::with_capacity(len);
+            values.extend(known.iter().take(len).cloned());
+            values.resize_with(len, T::default);
+            values
+        };
+        let (wholes, parts) = (topology.nodes.wholes(), topology.nodes.parts());
+        NodeVec { wholes: filled(&known.wholes, wholes), parts: filled(&known.parts, parts) }
+    }
+}
+
+impl<T> Index<NodeId> for NodeVec<T> {
+    type Output = T;
+
+    fn index(&self, node: NodeId) -> &T {
+        match node.place() {
+            Ok(part) => &self.parts[part],
+            Err(whole) => &self.wholes[whole],
+        }
+    }
+}
+
+impl<T> IndexMut<NodeId> for NodeVec<T> {
+    fn index_mut(&mut self, node: NodeId) -> &mut T {
+        match node.place() {
+            Ok(part) => &mut self.parts[part],
+            Err(whole) => &mut self.wholes[whole],
+        }
+    }
+}
+
+impl<T: Clone + Default> From<NodeVec<T>> for NodeMap<T> {
+    fn from(all: NodeVec<T>) -> Self {
+        NodeMap::new(all.wholes, all.parts)
     }
 }
 
