@@ -107,11 +107,15 @@ pub fn changes(objects: &[Object]) -> Vec<Change> {
     let added = Edit::Put(another.clone());
     let removed = Edit::Delete(another.id);
     let namespace = middle("Namespace", "team");
+    let of_gateway = middle("LimitPolicy", "gateway");
+    let (put, delete) = (Edit::Put(of_gateway.clone()), Edit::Delete(of_gateway.id.clone()));
     vec![
         change("policy of a route", true, &middle("LimitPolicy", "httproute"), &stricter),
         Change { name: "route added", felt: true, there: vec![added.clone()], back: vec![removed.clone()] },
         Change { name: "route removed", felt: true, there: vec![removed], back: vec![added] },
-        change("policy of a gateway", true, &middle("LimitPolicy", "gateway"), &stricter),
+        change("policy of a gateway", true, &of_gateway, &stricter),
+        Change { name: "policy of a gateway added", felt: true, there: vec![put.clone()], back: vec![delete.clone()] },
+        Change { name: "policy of a gateway removed", felt: true, there: vec![delete], back: vec![put] },
         Change {
             name: "grant removed",
             felt: true,

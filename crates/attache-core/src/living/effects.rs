@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::step::{Followed, Refolded};
 use crate::chain::{ChainId, SetId};
@@ -268,6 +269,7 @@ impl Sides<'_> {
                 policies.insert(*policy);
             }
         };
+        refolded.chains.par_iter().for_each(|chain| _ = self.is(*chain));
         let mut stayed = Vec::new();
         for &chain in &refolded.chains {
             let [left, came] = chains.remove(&chain).unwrap_or_default();
