@@ -1,5 +1,7 @@
 //! What each policy and each target deserves as its status.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -108,12 +110,20 @@ impl Engine {
 
     /// Every node to whose scopes policies at it or above it contribute, in the order of the topology.
     pub fn target_statuses(&self) -> Vec<TargetStatus> {
-        self.target_statuses_within(|_| true)
+        self.target_statuses_among(self.topology().order().iter().rev().copied())
     }
 
     /// The same, looking only at some nodes. It is right for those whose scopes all end among them.
-    pub fn target_statuses_within(&self, within: impl Fn(NodeId) -> bool + Sync) -> Vec<TargetStatus> {
-        let by_kind: Vec<_> = self.models().par_iter().map(|model| self.affected(model, &within)).collect();
+    pub fn target_statuses_within(&self, nodes: &BTreeSet<NodeId>) -> Vec<TargetStatus> {
+        let (topology, deepest) = (self.topology(), self.topology().deepest());
+        let mut order = Vec::from_iter(nodes.iter().copied());
+        order.sort_by_cached_key(|node| Reverse(topology.rank(deepest, *node)));
+        self.target_statuses_among(order.into_iter())
+    }
+
+    /// Looking at some nodes, children before parents.
+    fn target_statuses_among(&self, nodes: impl Iterator<Item = NodeId> + Clone + Sync) -> Vec<TargetStatus> {
+        let by_kind: Vec<_> = self.models().par_iter().map(|model| self.affected(model, nodes.clone())).collect();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
         for (node, policies) in by_kind.into_iter().flatten() {
             affected.entry(node).or_default().extend(policies);
@@ -132,13 +142,13 @@ impl Engine {
     }
 
     /// From the effective targets up, what contributes below each node, as far as it stands at the node or above.
-    fn affected(&self, model: &Model, within: impl Fn(NodeId) -> bool) -> HashMap<NodeId, Vec<PolicyId>> {
+    fn affected(&self, model: &Model, nodes: impl Iterator<Item = NodeId>) -> HashMap<NodeId, Vec<PolicyId>> {
         let world = self.world();
         let mut below: HashMap<(NodeId, ChainId), Vec<PolicyId>> = HashMap::new();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
         let mut free = Free::default();
         let mut in_chains: HashMap<ChainId, Vec<PolicyId>> = HashMap::new();
-        for &node in self.topology().order().iter().rev().filter(|node| within(**node)) {
+        for node in nodes {
             // Nothing beyond contributes to anything.
             if model.is_beyond(world, node) {
                 continue;

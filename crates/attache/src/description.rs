@@ -70,14 +70,14 @@ impl<'i> Description<'i> {
         let inherited = met.keys().filter(|at| !attached.contains(at));
         let of = |at: &(PolicyId, NodeId)| Met { policy: at.0, on: at.1, here: here(at) };
         let children = children(input, &nodes);
-        let below = below(input, &children);
+        let below = topology.below(children.iter().copied());
         let conditions = conditions(input, &nodes, &below);
         Description {
             object: input.engine.objects().find(&target.id).map(|id| input.engine.objects().get(id)),
             parents: nodes.iter().flat_map(|node| topology.parents(*node)).copied().collect(),
             namespace: nodes.first().and_then(|node| topology.namespace(*node)),
             children,
-            below,
+            below: below.into_iter().collect(),
             live: nodes.iter().any(|node| topology.live(*node)),
             attached: attached.iter().map(of).collect(),
             inherited: inherited.map(of).collect(),
@@ -123,20 +123,9 @@ fn children(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().flat_map(|node| topology.children(*node)).copied().collect()
 }
 
-fn below(input: &Input, children: &[NodeId]) -> Vec<NodeId> {
-    let mut found = BTreeSet::new();
-    let mut todo = children.to_vec();
-    while let Some(node) = todo.pop() {
-        if found.insert(node) {
-            todo.extend(input.engine.topology().children(node));
-        }
-    }
-    found.into_iter().collect()
-}
-
-fn conditions(input: &Input, nodes: &[NodeId], below: &[NodeId]) -> Vec<Condition> {
-    let within = |node: NodeId| nodes.contains(&node) || below.binary_search(&node).is_ok();
-    let statuses = input.engine.target_statuses_within(within);
+fn conditions(input: &Input, nodes: &[NodeId], below: &BTreeSet<NodeId>) -> Vec<Condition> {
+    let within = below.iter().chain(nodes).copied().collect();
+    let statuses = input.engine.target_statuses_within(&within);
     let own = statuses.iter().filter(|status| nodes.contains(&status.target));
     own.flat_map(|status| input.engine.target_conditions(status)).collect()
 }

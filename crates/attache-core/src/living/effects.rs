@@ -7,157 +7,44 @@ use hashbrown::{HashMap, HashSet};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::step::{Followed, Refolded};
+use super::supports::{Affected, Shift, Supporting, Supports};
 use crate::chain::{ChainId, SetId};
 use crate::change::{change, changes_at};
 use crate::engine::Engine;
 use crate::fold::Effective;
-use crate::kinds::Class;
-use crate::model::{Cause, Ledger, Model, Moved, stack_node};
+use crate::model::{Cause, Ledger, Model, Moved};
 use crate::policy::PolicyId;
 use crate::status::Tallies;
 use crate::topology::NodeId;
 
-/// For each node the policies that contribute to scopes through it, as far as they stand at it or above, and to how many.
-#[derive(Debug, Default)]
-pub struct Supports(HashMap<NodeId, Vec<(PolicyId, i64)>>);
-
-/// Who affects a node, before and after.
-#[derive(Clone, Debug)]
-pub struct Affected {
-    pub node: NodeId,
-    pub before: Vec<PolicyId>,
-    pub after: Vec<PolicyId>,
-}
-
-type Shift = HashMap<(NodeId, PolicyId), i64>;
-
-impl Supports {
-    pub fn of(engine: &Engine) -> Supports {
-        let mut shift = Shift::new();
-        for model in engine.models() {
-            let mut supporting = Supporting::new(engine, model);
-            for target in model.effective_targets(engine.world()) {
-                supporting.count(target, 1, &mut shift);
-            }
-        }
-        let mut supports = Supports::default();
-        supports.apply(shift);
-        supports
-    }
-
-    /// Those that have one name with others, and are affected as before.
-    fn namesakes(&self, engine: &Engine, affected: &[Affected]) -> Vec<Affected> {
-        let mut known: HashSet<NodeId> = affected.iter().map(|it| it.node).collect();
-        let namesakes = affected.iter().flat_map(|it| engine.topology().namesakes(it.node));
-        let namesakes = namesakes.filter(|it| known.insert(*it));
-        let same = |node: NodeId| {
-            let policies: Vec<PolicyId> = self.0.get(&node)?.iter().map(|(policy, _)| *policy).collect();
-            Some(Affected { node, before: policies.clone(), after: policies })
-        };
-        namesakes.filter_map(same).collect()
-    }
-
-    /// Makes the changes, and tells the nodes that others affect now.
-    fn apply(&mut self, shift: Shift) -> Vec<Affected> {
-        let mut by_node: HashMap<NodeId, Vec<(PolicyId, i64)>> = HashMap::new();
-        for ((node, policy), count) in shift.into_iter().filter(|(_, count)| *count != 0) {
-            by_node.entry(node).or_default().push((policy, count));
-        }
-        let names = |supports: &[(PolicyId, i64)]| supports.iter().map(|(policy, _)| *policy).collect::<Vec<_>>();
-        let mut changed = Vec::new();
-        for (node, shifts) in by_node {
-            let supports = self.0.entry(node).or_default();
-            let before = names(supports);
-            for (policy, count) in shifts {
-                match supports.binary_search_by_key(&policy, |(policy, _)| *policy) {
-                    Err(at) => supports.insert(at, (policy, count)),
-                    Ok(at) => supports[at].1 += count,
-                }
-            }
-            supports.retain(|(_, count)| *count != 0);
-            let after = names(supports);
-            if supports.is_empty() {
-                self.0.remove(&node);
-            }
-            if before != after {
-                changed.push(Affected { node, before, after });
-            }
-        }
-        changed.sort_by_key(|it| it.node);
-        changed
-    }
-}
-
-/// Finds out who contributes where, remembering what chains have in common.
-struct Supporting<'e> {
-    engine: &'e Engine,
-    model: &'e Model,
-    contributors: HashMap<ChainId, Arc<[PolicyId]>>,
-    way: Vec<NodeId>,
-}
-
-impl<'e> Supporting<'e> {
-    fn new(engine: &'e Engine, model: &'e Model) -> Self {
-        Supporting { engine, model, contributors: HashMap::new(), way: Vec::new() }
-    }
-
-    fn contributors(&mut self, chain: ChainId) -> Arc<[PolicyId]> {
-        let Supporting { engine, model, contributors, .. } = self;
-        let found = contributors.entry(chain).or_insert_with(|| {
-            let outcomes = &model.effective(engine.world(), chain).outcomes;
-            outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect()
-        });
-        Arc::clone(found)
-    }
-
-    fn count(&mut self, target: NodeId, count: i64, shift: &mut Shift) {
-        let (model, world) = (self.model, self.engine.world());
-        let mut way = std::mem::take(&mut self.way);
-        match model.chains_at(world, target) {
-            [(ChainId::EMPTY, _)] => {}
-            [(chain, 1)] if model.only_way(world, target, &mut way) => {
-                self.along(&way, *chain, count, shift);
-            }
-            _ => model.scopes(world, target, &mut |scope| self.along(&scope.nodes, scope.chain, count, shift)),
-        }
-        self.way = way;
-    }
-
-    fn along(&mut self, nodes: &[NodeId], chain: ChainId, count: i64, shift: &mut Shift) {
-        if chain == ChainId::EMPTY {
-            return;
-        }
-        let (model, world) = (self.model, self.engine.world());
-        // What a Direct policy says on another object above is not passed down.
-        let whole = |node: &NodeId| world.topology.whole(*node);
-        let concerns =
-            |node: &&NodeId| model.kind.class == Class::Inherited || Some(whole(node)) == nodes.last().map(whole);
-        for &policy in self.contributors(chain).iter() {
-            let is_on = |node: &NodeId| {
-                let stack = model.stack(stack_node(world, *node));
-                stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))
-            };
-            for node in nodes.iter().filter(concerns).skip_while(|node| !is_on(node)) {
-                *shift.entry((*node, policy)).or_default() += count;
-            }
-        }
-    }
-}
-
 /// What a step made different.
 #[derive(Debug, Default)]
 pub struct Effects {
-    /// For each model, by where it is among them, the effective targets at which something else may be in force, before
-    /// and after.
-    pub targets: Vec<(usize, [Vec<NodeId>; 2])>,
-    /// For each model the chains that were folded anew, and those of them of which something else came.
-    pub refolded: Vec<(usize, Refolded, HashSet<ChainId>)>,
+    /// Of each kind.
+    pub kinds: Vec<OfKind>,
     /// Whether something else is in force anywhere.
     pub any: bool,
     /// The policies of which other things became in their scopes.
     pub policies: BTreeSet<PolicyId>,
-    /// Nobody knows, unless supports are kept.
+    /// What stands above all routes and is affected by others. Nobody knows, unless supports are kept.
     pub affected: Option<Vec<Affected>>,
+}
+
+/// What is different for one kind.
+#[derive(Debug, Default)]
+pub struct OfKind {
+    /// Among the models.
+    pub at: usize,
+    /// The effective targets at which something else may be in force, before and after.
+    pub targets: [Vec<NodeId>; 2],
+    /// The effective targets to which others may contribute.
+    pub shifted: Vec<NodeId>,
+    /// Chains that were folded anew.
+    pub refolded: Refolded,
+    /// Those of them of which something else came, where nothing else happened.
+    pub others: HashSet<ChainId>,
+    /// Those of them to which others contribute, where nothing else happened.
+    pub shifting: HashSet<ChainId>,
 }
 
 /// Works out the effects, and brings tallies and supports up to date.
@@ -176,17 +63,13 @@ pub fn effects(
         let (Some(was), Some(ledger)) = (before.model(is.id), ledgers.get_mut(at)) else { continue };
         let sides = Sides { before, after, was, is };
         let targets = sides.of(&moved);
-        let stayed = sides.tally(&targets, &refolded, ledger, &mut tallies, &mut effects.policies);
-        let mut shift = supports.is_some().then_some(&mut shift);
-        let (changed, any) = sides.changed(&targets, shift.as_deref_mut());
-        if any {
-            effects.targets.push((at, changed));
-        }
-        let others = sides.compare_refolded(&moved, stayed, &refolded, shift);
-        effects.any |= any || !others.is_empty();
-        if !others.is_empty() {
-            effects.refolded.push((at, refolded, others));
-        }
+        let mut of_kind = OfKind { at, refolded, ..OfKind::default() };
+        let stayed = sides.tally(&targets, &of_kind.refolded, ledger, &mut tallies, &mut effects.policies);
+        let mut shifting = Shifting::new(sides);
+        effects.any |= sides.changed(&targets, &mut of_kind, supports.is_some().then_some(&mut shifting));
+        effects.any |= sides.refolded(&moved, stayed, &mut of_kind, supports.is_some().then_some(&mut shifting));
+        shifting.finish(&mut shift);
+        effects.kinds.push(of_kind);
     }
     effects.policies.retain(|policy| {
         let tally = |tallies: &Tallies| tallies.get(policy.0.0 as usize).cloned().flatten().unwrap_or_default();
@@ -199,6 +82,37 @@ pub fn effects(
         affected
     });
     effects
+}
+
+/// What contributes no more, and what does now.
+struct Shifting<'e> {
+    was: Supporting<'e>,
+    is: Supporting<'e>,
+    shift: Shift,
+}
+
+impl<'e> Shifting<'e> {
+    fn new(sides: Sides<'e>) -> Self {
+        let (was, is) = (Supporting::new(sides.before, sides.was), Supporting::new(sides.after, sides.is));
+        Shifting { was, is, shift: Shift::new() }
+    }
+
+    fn note(&mut self, target: NodeId, was: bool, is: bool) {
+        if was {
+            self.was.count(target, -1, &mut self.shift);
+        }
+        if is {
+            self.is.count(target, 1, &mut self.shift);
+        }
+    }
+
+    fn finish(mut self, shift: &mut Shift) {
+        self.was.finish(&mut self.shift);
+        self.is.finish(&mut self.shift);
+        for (key, count) in self.shift {
+            *shift.entry(key).or_default() += count;
+        }
+    }
 }
 
 /// One kind before and after.
@@ -297,39 +211,35 @@ impl Sides<'_> {
         self.is.effective(self.after.world(), chain)
     }
 
-    /// Those of the chains that `stayed` in which something else is in force. Where others contribute it is noted.
-    fn compare_refolded(
+    /// Compares the chains that were folded anew where they `stayed`, and tells whether something else is in force.
+    fn refolded(
         &self,
         moved: &[Moved],
         stayed: Vec<ChainId>,
-        refolded: &Refolded,
-        shift: Option<&mut Shift>,
-    ) -> HashSet<ChainId> {
-        let (mut changed, mut shifted) = (HashSet::new(), HashSet::new());
+        of_kind: &mut OfKind,
+        shifting: Option<&mut Shifting<'_>>,
+    ) -> bool {
         for chain in stayed {
             let [other, others] = self.compare((chain, chain));
-            changed.extend(other.then_some(chain));
-            shifted.extend(others.then_some(chain));
+            of_kind.others.extend(other.then_some(chain));
+            of_kind.shifting.extend(others.then_some(chain));
         }
-        if let Some(shift) = shift.filter(|_| !shifted.is_empty()) {
+        if let Some(shifting) = shifting.filter(|_| !of_kind.shifting.is_empty()) {
             let moved: HashSet<NodeId> = moved.iter().map(|it| it.node).collect();
-            let mut supporting = [Supporting::new(self.before, self.was), Supporting::new(self.after, self.is)];
-            for node in refolded.nodes(self.after, self.is, &shifted) {
+            for node in of_kind.refolded.nodes(self.after, self.is, &of_kind.shifting) {
                 if !moved.contains(&node) && self.is.is_effective_target(self.after.world(), node) {
-                    supporting[0].count(node, -1, shift);
-                    supporting[1].count(node, 1, shift);
+                    shifting.note(node, true, true);
                 }
             }
         }
-        changed
+        !of_kind.others.is_empty()
     }
 
-    /// The effective targets at which something else may be in force, on each side, and whether it is at any.
-    fn changed(&self, targets: &[Target<'_>], mut shift: Option<&mut Shift>) -> ([Vec<NodeId>; 2], bool) {
+    /// Finds the effective targets at which something else may be in force, and tells whether it is at any.
+    fn changed(&self, targets: &[Target<'_>], of_kind: &mut OfKind, mut shifting: Option<&mut Shifting<'_>>) -> bool {
         let mut pairs: HashMap<(ChainId, ChainId), [bool; 2]> = HashMap::new();
         let mut changed = [Vec::new(), Vec::new()];
         let mut unsure = [Vec::new(), Vec::new()];
-        let mut supporting = [Supporting::new(self.before, self.was), Supporting::new(self.after, self.is)];
         let only = |set: Option<SetId>| match set.map(|set| self.is.chains_of(set)) {
             Some([(chain, _)]) => Some(*chain),
             _ => None,
@@ -352,18 +262,18 @@ impl Sides<'_> {
                 unsure[0].extend(was.then_some(moved.node));
                 unsure[1].extend(is.then_some(moved.node));
             }
-            let Some(shift) = &mut shift else { continue };
-            if *was {
-                supporting[0].count(moved.node, -1, shift);
-            }
-            if *is {
-                supporting[1].count(moved.node, 1, shift);
+            of_kind.shifted.push(moved.node);
+            if let Some(shifting) = &mut shifting {
+                shifting.note(moved.node, *was, *is);
             }
         }
         self.add_namesakes(&mut unsure);
         let any = !changed[0].is_empty() || self.differ(&unsure);
-        changed.iter_mut().zip(unsure).for_each(|(changed, mut unsure)| changed.append(&mut unsure));
-        (changed, any)
+        if any {
+            changed.iter_mut().zip(unsure).for_each(|(changed, mut unsure)| changed.append(&mut unsure));
+            of_kind.targets = changed;
+        }
+        any
     }
 
     /// Adds the nodes that have one name with some of these: scopes that end at them are told apart by nobody.

@@ -15,6 +15,7 @@ mod report;
 mod respread;
 mod restack;
 mod step;
+mod supports;
 mod touched;
 
 use std::sync::Arc;
@@ -27,9 +28,10 @@ use crate::model::Ledger;
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::topology::{Edited, Unfollowable};
 use census::Census;
-use effects::{Effects, Supports, effects};
+use effects::{Effects, effects};
 use lookers::Lookers;
 use step::{Step, Stepped};
+use supports::Supports;
 use touched::{Touched, What};
 
 pub use report::Report;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::effects::{Affected, Effects};
+use super::effects::{Effects, OfKind};
+use super::supports::{Affected, uncounted};
 use crate::change::{
     Change, StatusChange, TargetChange, changes_at, effective_changes, same_status, status_changes, target_changes,
 };
 use crate::engine::Engine;
-use crate::model::Model;
 use crate::policy::PolicyId;
 use crate::topology::NodeId;
 
@@ -47,28 +47,23 @@ impl Report {
     pub fn effective(&self) -> Vec<Change> {
         let (before, after) = (&*self.before, &*self.after);
         let Some(effects) = &self.effects else { return effective_changes(before, after) };
-        let of_kind = |(at, model): (usize, &Model)| {
+        let of_kind = |it: &OfKind| {
+            let model = &after.models()[it.at];
             let models = [before.model(model.id), Some(model)];
-            let moved = effects.targets.iter().filter(|(it, _)| *it == at);
-            let mut targets: [Vec<NodeId>; 2] = Default::default();
-            for (_, moved) in moved {
-                targets.iter_mut().zip(moved).for_each(|(targets, moved)| targets.extend(moved));
-            }
-            for (_, refolded, others) in effects.refolded.iter().filter(|(it, ..)| *it == at) {
-                let nodes = refolded.nodes(after, model, others);
-                let namesakes = nodes.iter().flat_map(|node| after.topology.namesakes(*node));
-                let nodes: BTreeSet<NodeId> = nodes.iter().copied().chain(namesakes).collect();
-                for ((targets, engine), model) in targets.iter_mut().zip([before, after]).zip(models) {
-                    let is_target = |node: &&NodeId| {
-                        engine.topology.has(**node)
-                            && model.is_some_and(|model| model.is_effective_target(engine.world(), **node))
-                    };
-                    targets.extend(nodes.iter().filter(is_target));
-                }
+            let mut targets = it.targets.clone();
+            let refolded = it.refolded.nodes(after, model, &it.others);
+            let namesakes = refolded.iter().flat_map(|node| after.topology.namesakes(*node));
+            let refolded: BTreeSet<NodeId> = refolded.iter().copied().chain(namesakes).collect();
+            for ((targets, engine), model) in targets.iter_mut().zip([before, after]).zip(models) {
+                let is_target = |node: &&NodeId| {
+                    engine.topology.has(**node)
+                        && model.is_some_and(|model| model.is_effective_target(engine.world(), **node))
+                };
+                targets.extend(refolded.iter().filter(is_target));
             }
             changes_at(&model.kind.full_name(), [before, after], models, targets)
         };
-        after.models().iter().enumerate().flat_map(of_kind).collect()
+        effects.kinds.iter().flat_map(of_kind).collect()
     }
 
     /// Every policy that came, went, or has another status, in the order of names.
@@ -87,10 +82,37 @@ impl Report {
 
     /// Every target that other policies affect than before, in the order of names.
     pub fn targets(&self) -> Vec<TargetChange> {
-        match self.effects.as_ref().and_then(|effects| effects.affected.as_deref()) {
-            Some(affected) => targets(affected, &self.before, &self.after),
-            None => target_changes(&self.before, &self.after),
+        let known = self.effects.as_ref().and_then(|effects| Some((effects, effects.affected.as_deref()?)));
+        let Some((effects, affected)) = known else { return target_changes(&self.before, &self.after) };
+        let mut affected = affected.to_vec();
+        affected.extend(self.uncounted(effects));
+        targets(&affected, &self.before, &self.after)
+    }
+
+    /// Who affects what lies below, where others may.
+    fn uncounted(&self, effects: &Effects) -> Vec<Affected> {
+        let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
+        for it in &effects.kinds {
+            let model = &self.after.models()[it.at];
+            let mut shifted = it.refolded.nodes(&self.after, model, &it.shifting);
+            shifted.extend(&it.shifted);
+            for engine in [&self.before, &self.after] {
+                if let Some(model) = engine.model(model.id) {
+                    nodes.extend(uncounted(engine.world(), model, shifted.iter().copied()));
+                }
+            }
         }
+        let mut affected: BTreeMap<NodeId, [Vec<PolicyId>; 2]> = BTreeMap::new();
+        for (side, engine) in [&self.before, &self.after].into_iter().enumerate() {
+            let there = nodes.iter().copied().filter(|node| engine.topology.has(*node));
+            let within = engine.topology.below(there);
+            for status in engine.target_statuses_within(&within) {
+                if nodes.contains(&status.target) {
+                    affected.entry(status.target).or_default()[side] = status.affected_by;
+                }
+            }
+        }
+        affected.into_iter().map(|(node, [before, after])| Affected { node, before, after }).collect()
     }
 }
 

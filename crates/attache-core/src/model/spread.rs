@@ -169,7 +169,7 @@ impl Model {
     }
 
     /// What stands right above a node on every path, without being one of its parents: its Namespaces, its Service.
-    pub(super) fn above(&self, world: World<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+    pub(crate) fn above(&self, world: World<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
         self.namespaces(world, node).chain(self.service(world, node))
     }
 

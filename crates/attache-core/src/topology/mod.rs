@@ -32,7 +32,7 @@ pub(crate) mod sections;
 mod tests;
 mod why;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
@@ -106,6 +106,18 @@ impl Topology {
     /// Every node, parents before children.
     pub fn order(&self) -> &[NodeId] {
         self.order.get_or_init(|| self.sorted().into())
+    }
+
+    /// Some nodes and everything below them.
+    pub fn below(&self, nodes: impl IntoIterator<Item = NodeId>) -> BTreeSet<NodeId> {
+        let mut found = BTreeSet::new();
+        let mut todo = Vec::from_iter(nodes);
+        while let Some(node) = todo.pop() {
+            if found.insert(node) {
+                todo.extend(self.children(node));
+            }
+        }
+        found
     }
 
     /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.

@@ -1,0 +1,216 @@
+//! Who contributes to what lies below: counted for what stands above all routes, of which there is little and under
+//! which there is much; found for everything else when somebody asks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::chain::ChainId;
+use crate::engine::Engine;
+use crate::kinds::Class;
+use crate::model::{Model, World, stack_node};
+use crate::policy::PolicyId;
+use crate::topology::{Level, NodeId};
+
+/// For each node above all routes the policies that contribute to scopes through it, as far as they stand at it or
+/// above, and to how many.
+#[derive(Debug, Default)]
+pub struct Supports(HashMap<NodeId, Vec<(PolicyId, i64)>>);
+
+/// Who affects a node, before and after.
+#[derive(Clone, Debug)]
+pub struct Affected {
+    pub node: NodeId,
+    pub before: Vec<PolicyId>,
+    pub after: Vec<PolicyId>,
+}
+
+/// How many scopes more.
+pub type Shift = HashMap<(NodeId, PolicyId), i64>;
+
+impl Supports {
+    pub fn of(engine: &Engine) -> Supports {
+        let mut shift = Shift::new();
+        for model in engine.models() {
+            let mut supporting = Supporting::new(engine, model);
+            for target in model.effective_targets(engine.world()) {
+                supporting.count(target, 1, &mut shift);
+            }
+            supporting.finish(&mut shift);
+        }
+        let mut supports = Supports::default();
+        supports.apply(shift);
+        supports
+    }
+
+    /// Those that have one name with others, and are affected as before.
+    pub fn namesakes(&self, engine: &Engine, affected: &[Affected]) -> Vec<Affected> {
+        let mut known: HashSet<NodeId> = affected.iter().map(|it| it.node).collect();
+        let namesakes = affected.iter().flat_map(|it| engine.topology().namesakes(it.node));
+        let namesakes = namesakes.filter(|it| known.insert(*it));
+        let same = |node: NodeId| {
+            let policies: Vec<PolicyId> = self.0.get(&node)?.iter().map(|(policy, _)| *policy).collect();
+            Some(Affected { node, before: policies.clone(), after: policies })
+        };
+        namesakes.filter_map(same).collect()
+    }
+
+    /// Makes the changes, and tells the nodes that others affect now.
+    pub fn apply(&mut self, shift: Shift) -> Vec<Affected> {
+        let mut by_node: HashMap<NodeId, Vec<(PolicyId, i64)>> = HashMap::new();
+        for ((node, policy), count) in shift.into_iter().filter(|(_, count)| *count != 0) {
+            by_node.entry(node).or_default().push((policy, count));
+        }
+        let names = |supports: &[(PolicyId, i64)]| supports.iter().map(|(policy, _)| *policy).collect::<Vec<_>>();
+        let mut changed = Vec::new();
+        for (node, shifts) in by_node {
+            let supports = self.0.entry(node).or_default();
+            let before = names(supports);
+            for (policy, count) in shifts {
+                match supports.binary_search_by_key(&policy, |(policy, _)| *policy) {
+                    Err(at) => supports.insert(at, (policy, count)),
+                    Ok(at) => supports[at].1 += count,
+                }
+            }
+            supports.retain(|(_, count)| *count != 0);
+            let after = names(supports);
+            if supports.is_empty() {
+                self.0.remove(&node);
+            }
+            if before != after {
+                changed.push(Affected { node, before, after });
+            }
+        }
+        changed.sort_by_key(|it| it.node);
+        changed
+    }
+}
+
+/// Whether a node stands above all routes.
+fn is_above_routes(world: World<'_>, node: NodeId) -> bool {
+    use Level::*;
+    matches!(world.topology.node(node).level, GatewayClass | Namespace | Gateway | ListenerSet | Listener)
+}
+
+/// The nodes that others may affect if others contribute to what is in force at some effective targets: those and what
+/// is above them, as far as nothing is counted for it.
+pub fn uncounted(world: World<'_>, model: &Model, targets: impl Iterator<Item = NodeId>) -> BTreeSet<NodeId> {
+    let mut found = BTreeSet::new();
+    let mut todo: Vec<NodeId> = targets.collect();
+    while let Some(node) = todo.pop() {
+        if world.topology.has(node) && !is_above_routes(world, node) && found.insert(node) {
+            let parents = model.hierarchy().arrivals(node).iter().filter_map(|arrival| arrival.parent);
+            todo.extend(parents.chain(model.above(world, node)).chain(world.topology.namesakes(node)));
+        }
+    }
+    found
+}
+
+/// A way, as far as it matters to what stands above all routes: a node with all above it, and the Namespaces below that,
+/// between those that have policies.
+type Way = (Option<NodeId>, Vec<NodeId>);
+
+/// Counts who contributes where, remembering what chains and ways have in common.
+pub struct Supporting<'e> {
+    engine: &'e Engine,
+    model: &'e Model,
+    contributors: HashMap<ChainId, Arc<[PolicyId]>>,
+    /// The only way to a node, if there is but one.
+    to: HashMap<NodeId, Option<Vec<NodeId>>>,
+    counts: HashMap<(Way, ChainId), i64>,
+}
+
+impl<'e> Supporting<'e> {
+    pub fn new(engine: &'e Engine, model: &'e Model) -> Self {
+        Supporting { engine, model, contributors: HashMap::new(), to: HashMap::new(), counts: HashMap::new() }
+    }
+
+    /// Counts the scopes that end at a target.
+    pub fn count(&mut self, target: NodeId, count: i64, shift: &mut Shift) {
+        let (model, world) = (self.model, self.engine.world());
+        // What a Direct policy says on another object above is not passed down.
+        if model.kind.class == Class::Direct && !is_above_routes(world, target) {
+            return;
+        }
+        match model.chains_at(world, target) {
+            [(ChainId::EMPTY, _)] => {}
+            chains => match (chains, self.way(target)) {
+                ([(chain, 1)], Some(way)) => *self.counts.entry((way, *chain)).or_default() += count,
+                _ => model.scopes(world, target, &mut |scope| self.along(&scope.nodes, scope.chain, count, shift)),
+            },
+        }
+    }
+
+    /// Puts down what was counted.
+    pub fn finish(mut self, shift: &mut Shift) {
+        for (((top, below), chain), count) in std::mem::take(&mut self.counts) {
+            let mut nodes = top.and_then(|top| self.to.get(&top).cloned().flatten()).unwrap_or_default();
+            for node in below {
+                if !nodes.contains(&node) {
+                    nodes.push(node);
+                }
+            }
+            self.along(&nodes, chain, count, shift);
+        }
+    }
+
+    /// The way to a target, if there is but one.
+    fn way(&mut self, target: NodeId) -> Option<Way> {
+        let (model, world) = (self.model, self.engine.world());
+        let mut below: Vec<NodeId> = Vec::new();
+        let mut at = Some(target);
+        while let Some(node) = at.filter(|node| !is_above_routes(world, *node)) {
+            let [arrival] = model.hierarchy().arrivals(node) else { return None };
+            let counts = |it: &NodeId| is_above_routes(world, *it) || model.stack(stack_node(world, *it)).is_some();
+            let nodes = model.above(world, node).chain([node]).filter(counts);
+            // From below: what stands higher is met first. With whom nothing is below that is counted does not matter.
+            match below.is_empty() {
+                true => {
+                    below.extend(nodes);
+                    let last = below.iter().rposition(|it| is_above_routes(world, *it));
+                    below.truncate(last.map_or(0, |last| last + 1));
+                }
+                false => drop(below.splice(0..0, nodes)),
+            }
+            at = arrival.parent;
+        }
+        if let Some(top) = at {
+            let to = self.to.entry(top).or_insert_with(|| {
+                let mut nodes = Vec::new();
+                model.only_way(world, top, &mut nodes).then_some(nodes)
+            });
+            to.as_ref()?;
+        }
+        Some((at, below))
+    }
+
+    fn contributors(&mut self, chain: ChainId) -> Arc<[PolicyId]> {
+        let Supporting { engine, model, contributors, .. } = self;
+        let found = contributors.entry(chain).or_insert_with(|| {
+            let outcomes = &model.effective(engine.world(), chain).outcomes;
+            outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect()
+        });
+        Arc::clone(found)
+    }
+
+    fn along(&mut self, nodes: &[NodeId], chain: ChainId, count: i64, shift: &mut Shift) {
+        if chain == ChainId::EMPTY || count == 0 {
+            return;
+        }
+        let (model, world) = (self.model, self.engine.world());
+        let whole = |node: &NodeId| world.topology.whole(*node);
+        let concerns =
+            |node: &&NodeId| model.kind.class == Class::Inherited || Some(whole(node)) == nodes.last().map(whole);
+        for &policy in self.contributors(chain).iter() {
+            let is_on = |node: &NodeId| {
+                let stack = model.stack(stack_node(world, *node));
+                stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))
+            };
+            let affected = nodes.iter().filter(concerns).skip_while(|node| !is_on(node));
+            for node in affected.filter(|node| is_above_routes(world, **node)) {
+                *shift.entry((*node, policy)).or_default() += count;
+            }
+        }
+    }
+}
