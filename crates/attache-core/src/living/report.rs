@@ -102,6 +102,9 @@ impl Report {
                 }
             }
         }
+        if nodes.is_empty() {
+            return Vec::new();
+        }
         let mut affected: BTreeMap<NodeId, [Vec<PolicyId>; 2]> = BTreeMap::new();
         for (side, engine) in [&self.before, &self.after].into_iter().enumerate() {
             let there = nodes.iter().copied().filter(|node| engine.topology.has(*node));

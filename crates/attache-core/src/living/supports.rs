@@ -163,18 +163,15 @@ impl<'e> Supporting<'e> {
         while let Some(node) = at.filter(|node| !is_above_routes(world, *node)) {
             let [arrival] = model.hierarchy().arrivals(node) else { return None };
             let counts = |it: &NodeId| is_above_routes(world, *it) || model.stack(stack_node(world, *it)).is_some();
-            let nodes = model.above(world, node).chain([node]).filter(counts);
-            // From below: what stands higher is met first. With whom nothing is below that is counted does not matter.
-            match below.is_empty() {
-                true => {
-                    below.extend(nodes);
-                    let last = below.iter().rposition(|it| is_above_routes(world, *it));
-                    below.truncate(last.map_or(0, |last| last + 1));
-                }
-                false => drop(below.splice(0..0, nodes)),
-            }
+            let first = below.len();
+            below.extend(model.above(world, node).chain([node]).filter(counts));
+            below[first..].reverse();
             at = arrival.parent;
         }
+        // With whom nothing is below that is counted does not matter.
+        let last = below.iter().position(|it| is_above_routes(world, *it)).unwrap_or(below.len());
+        below.drain(..last);
+        below.reverse();
         if let Some(top) = at {
             let to = self.to.entry(top).or_insert_with(|| {
                 let mut nodes = Vec::new();
