@@ -11,8 +11,9 @@ use crate::engine::Engine;
 use crate::object::{Object, ObjectId, ObjectRef};
 use crate::policy::{From, PolicyId, Wanted};
 use crate::table::hash;
+use crate::topology::api::{GATEWAY_API, RouteKind};
 use crate::topology::reference::Reference;
-use crate::topology::{Level, NodeId, api, delegation};
+use crate::topology::{Level, NodeId, api, delegation, routes};
 
 /// Something that can be looked at.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -31,6 +32,12 @@ pub enum Key<'a> {
     Labels(&'a str, &'a str),
     /// The labels of all namespaces, and who may refer to what is in them.
     Namespaces,
+    /// Routes of a kind that have a hostname,
+    Host(RouteKind, &'a str),
+    /// or one that ends like this and begins with a wildcard,
+    Wildcard(RouteKind, &'a str),
+    /// or any that ends like this.
+    Below(RouteKind, &'a str),
 }
 
 impl<'a> Key<'a> {
@@ -47,11 +54,13 @@ pub struct Lookers {
     choosers: BTreeSet<ObjectId>,
     /// Routes that delegate to whatever is there, or has a label.
     open_handed: BTreeSet<ObjectId>,
+    /// Whether there are HTTPRoutes beside GRPCRoutes. Only then their hostnames are noted.
+    have_rivals: bool,
 }
 
 /// How an object looks at others.
 #[derive(Debug, Default)]
-struct Look {
+pub struct Look {
     keys: Vec<u64>,
     chooses: bool,
     is_open_handed: bool,
@@ -59,13 +68,16 @@ struct Look {
 
 impl Lookers {
     pub fn of(engine: &Engine) -> Lookers {
-        let ids: Vec<ObjectId> = engine.objects().iter().map(|(id, _)| id).collect();
+        let objects = engine.objects();
+        let is_there = |kind: RouteKind| !objects.of_kind(GATEWAY_API, kind.name()).is_empty();
+        let have_rivals = is_there(RouteKind::Http) && is_there(RouteKind::Grpc);
+        let ids: Vec<ObjectId> = objects.iter().map(|(id, _)| id).collect();
         let looks: Vec<(ObjectId, Look)> = ids
             .into_par_iter()
-            .map(|id| (id, Look::of(engine, id)))
+            .map(|id| (id, Look::of(engine, id, have_rivals)))
             .filter(|(_, look)| !look.keys.is_empty() || look.chooses)
             .collect();
-        let mut lookers = Lookers::default();
+        let mut lookers = Lookers { have_rivals, ..Lookers::default() };
         for (id, look) in looks {
             lookers.set(id, look);
         }
@@ -85,10 +97,15 @@ impl Lookers {
         !self.open_handed.is_empty()
     }
 
+    /// Whether routes are found by their hostnames.
+    pub fn have_rivals(&self) -> bool {
+        self.have_rivals
+    }
+
     /// Takes note of how an object looks at others now.
     pub fn update(&mut self, engine: &Engine, id: ObjectId) {
         let is_there = engine.objects().shared(id).is_some();
-        let look = if is_there { Look::of(engine, id) } else { Look::default() };
+        let look = if is_there { Look::of(engine, id, self.have_rivals) } else { Look::default() };
         self.set(id, look);
     }
 
@@ -128,14 +145,19 @@ fn note(ids: &mut BTreeSet<ObjectId>, id: ObjectId, is_one: bool) {
 }
 
 impl Look {
-    fn of(engine: &Engine, id: ObjectId) -> Look {
+    fn of(engine: &Engine, id: ObjectId, has_rivals: bool) -> Look {
         let mut look = Look::default();
         let object = engine.objects().get(id);
         if engine.policies.get(PolicyId(id)).is_some() {
             look.policy(engine, id, object);
         } else {
             match engine.topology().node(NodeId::whole(id)).level {
-                Level::Route => look.route(object),
+                Level::Route => {
+                    look.route(object);
+                    if has_rivals {
+                        look.compete(object);
+                    }
+                }
                 Level::Gateway | Level::ListenerSet => look.gateway(object),
                 _ => {}
             }
@@ -143,7 +165,7 @@ impl Look {
         look
     }
 
-    fn at(&mut self, key: Key<'_>) {
+    pub fn at(&mut self, key: Key<'_>) {
         self.keys.push(hash(&key));
     }
 
@@ -163,13 +185,15 @@ impl Look {
     fn route(&mut self, route: &Object) {
         let home = route.id.namespace.as_str();
         self.at(Key::Namespace(home));
-        let parents = route.spec().list_at("parentRefs").iter().filter_map(|it| Reference::parent(it, home));
+        for it in routes::parents(route) {
+            self.at(Key::Object(it.group, it.kind, it.namespace, it.name));
+        }
         let rules = route.spec().list_at("rules");
         let of_rules = rules.iter().flat_map(|rule| {
             let mirrors = rule.list_at("filters").iter().filter_map(|it| it.at(&["requestMirror", "backendRef"]));
             rule.list_at("backendRefs").iter().chain(mirrors).filter_map(|it| Reference::backend(it, home))
         });
-        for it in parents.chain(of_rules) {
+        for it in of_rules {
             self.is_open_handed |= delegation::is_open(&it);
             // What is said of delegation in vain is said at once, and not when somebody asks.
             self.named(home, (it.group, it.kind, it.namespace, it.name), delegation::is_meant(&it));

@@ -14,6 +14,7 @@ mod lookers;
 mod report;
 mod respread;
 mod restack;
+mod rivals;
 mod step;
 mod supports;
 mod touched;

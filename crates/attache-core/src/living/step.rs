@@ -72,9 +72,9 @@ impl Step<'_> {
     pub fn run(mut self, ledgers: &mut [Ledger]) -> Result<Stepped, Unfollowable> {
         self.touched.iter().try_for_each(|touched| self.is_followed(touched))?;
         self.edit_nodes()?;
-        let (routes, mut policies) = self.looking()?;
-        let linked = Vec::from_iter(routes.iter().copied());
-        self.has_no_contest(&linked)?;
+        let (mut routes, mut policies) = self.looking()?;
+        self.add_rivals(&mut routes)?;
+        let linked = Vec::from_iter(routes);
         self.next.topology.relink(&self.next.objects, &linked, &mut self.edited)?;
         self.next.topology.settle(&self.next.objects, &self.edited)?;
         policies.extend(self.by_filter());
@@ -147,23 +147,6 @@ impl Step<'_> {
             _ => false,
         };
         match reads.flat_map(|policy| policy.targets).any(|target| is_virtual(&target.wanted)) {
-            true => Err(Unfollowable),
-            false => Ok(()),
-        }
-    }
-
-    /// Where routes of two kinds meet, who comes or goes may make a difference to others.
-    fn has_no_contest(&self, routes: &[ObjectId]) -> Result<(), Unfollowable> {
-        let left = || self.touched.iter().filter_map(|it| it.before.as_deref());
-        let was = |kind: &str| left().any(|it| it.id.group == GATEWAY_API && it.id.kind == kind);
-        let mut kinds = [RouteKind::Http, RouteKind::Grpc].into_iter().map(RouteKind::name);
-        let rivals = kinds.all(|kind| self.census.count(GATEWAY_API, kind) > 0 || was(kind));
-        let (before, next) = (self.before, &self.next);
-        let competes = || {
-            left().any(|route| before.topology.competes(&before.objects, route))
-                || routes.iter().any(|route| next.topology.competes(&next.objects, next.objects.get(*route)))
-        };
-        match rivals && competes() {
             true => Err(Unfollowable),
             false => Ok(()),
         }

@@ -85,11 +85,12 @@ impl<'o> Hosts<'o> {
     }
 }
 
-fn wildcard(host: &str) -> Option<&str> {
+/// What follows the `*`; empty for any host.
+pub fn wildcard(host: &str) -> Option<&str> {
     if host.is_empty() { Some("") } else { host.strip_prefix('*') }
 }
 
 /// `.b.c`, `.c` and the empty one, for `a.b.c` as for `.b.c`.
-fn suffixes(host: &str) -> impl Iterator<Item = &str> {
+pub fn suffixes(host: &str) -> impl Iterator<Item = &str> {
     host.match_indices('.').map(|(at, _)| &host[at..]).chain([""])
 }

@@ -113,7 +113,7 @@ impl Topology {
         self.count += parts.len();
         for (at, mut part) in (start..).zip(parts) {
             part.namespace = namespace;
-            part.parents.push(whole);
+            part.parents.insert(whole);
             *self.nodes.entry(NodeId::part(at)) = Some(part);
             edited.nodes.push(NodeId::part(at));
         }

@@ -22,7 +22,10 @@ pub fn all(topology: &Topology, index: &Index) -> (Found, HashMap<ObjectId, u32>
     let mut found = Found::default();
     link_gateways(topology, index, &mut found);
     let mut of_routes = link_routes(index);
-    settle_contests(topology, index, &mut of_routes);
+    let is_there = |kind: RouteKind| !index.objects.of_kind(GATEWAY_API, kind.name()).is_empty();
+    if is_there(RouteKind::Http) && is_there(RouteKind::Grpc) {
+        settle_contests(topology, index, &mut of_routes);
+    }
     let depths = settle_delegations(index.objects, &mut of_routes);
     let first_rule = topology.nodes.parts() as u32;
     let backends = of_routes.backends.drain(..).map(|(rule, backend)| (NodeId::part(first_rule + rule), backend));
@@ -44,7 +47,9 @@ fn link_gateways(topology: &Topology, index: &Index, found: &mut Found) {
 
 fn link_routes(index: &Index) -> Found {
     let routes = RouteKind::ALL.into_iter().flat_map(|kind| index.objects.of_kind(GATEWAY_API, kind.name()));
-    let routes: Vec<ObjectId> = routes.copied().collect();
+    let mut routes: Vec<ObjectId> = routes.copied().collect();
+    // So are the links of each node that they share.
+    routes.sort();
     let chunks: Vec<Found> = routes
         .par_chunks(CHUNK)
         .map(|routes| {
@@ -64,12 +69,9 @@ fn link_routes(index: &Index) -> Found {
     found
 }
 
-/// Takes back the links of HTTPRoutes and GRPCRoutes that lose against an older one of the other kind.
-fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
-    let is_there = |kind: RouteKind| !index.objects.of_kind(GATEWAY_API, kind.name()).is_empty();
-    if !is_there(RouteKind::Http) || !is_there(RouteKind::Grpc) {
-        return;
-    }
+/// Takes back the links of HTTPRoutes and GRPCRoutes that lose against an older one of the other kind. All that may compete
+/// with one of them are there.
+pub fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
     let kind = |route: NodeId| RouteKind::named(&topology.id(index.objects, route).kind);
     let mut contests: BTreeMap<NodeId, Vec<ObjectId>> = BTreeMap::new();
     for &(listener, route) in &found.links {

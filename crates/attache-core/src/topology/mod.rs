@@ -9,7 +9,7 @@ mod backends;
 mod build;
 mod certificates;
 mod claims;
-mod contest;
+pub(crate) mod contest;
 pub(crate) mod delegation;
 mod edit;
 mod gateways;

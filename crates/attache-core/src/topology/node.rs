@@ -287,41 +287,21 @@ impl Ids {
         }
     }
 
-    pub fn push(&mut self, id: NodeId) {
+    /// Adds one, at its place among those that are sorted.
+    pub fn insert(&mut self, id: NodeId) {
+        let Err(at) = self.as_slice().binary_search(&id) else { return };
         match self {
-            Ids::Many(ids) => std::sync::Arc::make_mut(ids).push(id),
-            Ids::Few(len, ids) if usize::from(*len) < ids.len() => {
-                ids[usize::from(*len)] = id;
-                *len += 1;
-            }
-            Ids::Few(..) => {
-                let mut ids = self.as_slice().to_vec();
-                ids.push(id);
-                *self = Ids::Many(std::sync::Arc::new(ids));
-            }
+            Ids::Many(ids) => std::sync::Arc::make_mut(ids).insert(at, id),
+            Ids::Few(..) => *self = Ids::of(&[&self.as_slice()[..at], &[id], &self.as_slice()[at..]].concat()),
         }
     }
 
-    /// Takes some out, which are sorted. Those that stay keep their order as long as they are few.
-    pub fn remove(&mut self, gone: &[NodeId]) {
-        /// To find more than so many one by one takes longer than to look at each that is there.
-        const SOME: usize = 8;
+    /// Takes one from those that are sorted.
+    pub fn remove(&mut self, id: NodeId) {
+        let Ok(at) = self.as_slice().binary_search(&id) else { return };
         match self {
-            Ids::Many(ids) if ids.len() > SOME && !gone.is_empty() => {
-                let ids = std::sync::Arc::make_mut(ids);
-                match gone.len() < SOME {
-                    true => gone.iter().for_each(|gone| {
-                        ids.iter().position(|it| it == gone).map(|at| ids.swap_remove(at));
-                    }),
-                    false => ids.retain(|it| gone.binary_search(it).is_err()),
-                }
-            }
-            _ if gone.is_empty() => {}
-            _ => {
-                let mut ids = self.as_slice().to_vec();
-                ids.retain(|it| !gone.contains(it));
-                *self = Ids::of(&ids);
-            }
+            Ids::Many(ids) if ids.len() > 8 => drop(std::sync::Arc::make_mut(ids).remove(at)),
+            _ => *self = Ids::of(&[&self.as_slice()[..at], &self.as_slice()[at + 1..]].concat()),
         }
     }
 }

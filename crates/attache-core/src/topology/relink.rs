@@ -5,20 +5,8 @@ use super::edit::{Edited, Unfollowable};
 use super::index::{Found, Index};
 use super::node::{Ids, Node};
 use super::refusal::Denied;
-use super::{Level, NodeId, Topology, backends, routes};
+use super::{Level, NodeId, Topology, backends, link, routes};
 use crate::object::{ObjectId, Objects};
-
-/// Which of its lists a node keeps the other end of a link in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
-    Parents,
-    Children,
-    Across,
-}
-
-/// Links that come (`true`) and go, as the nodes at their far ends keep them: those of one node are exchanged together, for
-/// some have very many.
-type Exchange = Vec<(NodeId, Side, bool, NodeId)>;
 
 /// What was found of one route.
 struct OfRoute<'f> {
@@ -68,7 +56,8 @@ fn take<'f, T>(from: &mut &'f [T], is_such: impl Fn(&T) -> bool) -> &'f [T] {
 }
 
 impl Topology {
-    /// Links routes, which may have been linked before, as they are now.
+    /// Links routes, which may have been linked before, as they are now. They are in order, and all that may compete with one
+    /// of them are among them.
     pub fn relink(&mut self, objects: &Objects, ids: &[ObjectId], edited: &mut Edited) -> Result<(), Unfollowable> {
         let mut found = Found::default();
         {
@@ -84,15 +73,15 @@ impl Topology {
                 routes::attach(&index, id, route, &mut found);
                 backends::link(&index, id, route, &mut found);
             }
+            link::settle_contests(self, &index, &mut found);
+            found.denied.sort_by_key(|(by, _)| *by);
         }
         if !found.delegations.is_empty() || !found.adopted.is_empty() {
             return Err(Unfollowable);
         }
-        let mut exchange = Exchange::new();
         for (id, found) in found.of_each(ids) {
-            self.link(id, found, &mut exchange, edited)?;
+            self.link(id, found, edited)?;
         }
-        self.exchange(exchange);
         // What is refused, and why, may depend on more than the links.
         self.refused.take();
         Ok(())
@@ -100,59 +89,29 @@ impl Topology {
 
     /// Takes all links of a route back.
     pub(super) fn unlink(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), Unfollowable> {
-        let mut exchange = Exchange::new();
-        self.loosen(route, &mut exchange, edited)?;
-        self.exchange(exchange);
-        Ok(())
-    }
-
-    fn loosen(&mut self, route: NodeId, exchange: &mut Exchange, edited: &mut Edited) -> Result<(), Unfollowable> {
-        self.hang(route, &[], exchange, edited)?;
+        self.hang(route, &[], edited)?;
         for rule in self.sections(route) {
-            self.send(rule, &[], &[], exchange, edited)?;
+            self.send(rule, &[], &[], edited)?;
         }
         Ok(())
     }
 
-    fn exchange(&mut self, mut exchange: Exchange) {
-        exchange.sort_unstable();
-        for of_one in exchange.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let Some(&(node, side, ..)) = of_one.first() else { continue };
-            let (gone, new) = of_one.split_at(of_one.partition_point(|(.., is_new, _)| !is_new));
-            self.edit(node, |node| {
-                let ids = match side {
-                    Side::Parents => &mut node.parents,
-                    Side::Children => &mut node.children,
-                    Side::Across => &mut node.across,
-                };
-                ids.remove(&Vec::from_iter(gone.iter().map(|(.., id)| *id)));
-                new.iter().for_each(|(.., id)| ids.push(*id));
-            });
-        }
-    }
-
-    fn link(
-        &mut self,
-        id: ObjectId,
-        found: OfRoute<'_>,
-        exchange: &mut Exchange,
-        edited: &mut Edited,
-    ) -> Result<(), Unfollowable> {
+    fn link(&mut self, id: ObjectId, found: OfRoute<'_>, edited: &mut Edited) -> Result<(), Unfollowable> {
         let route = NodeId::whole(id);
         if !self.are_sections(route, found.rules) {
-            self.loosen(route, exchange, edited)?;
+            self.unlink(route, edited)?;
             self.set_sections(route, found.rules.to_vec(), edited);
         }
         let mut parents = found.parents;
         for (service, _) in found.frontends {
             parents.push(self.frontend(NodeId::whole(*service)).ok_or(Unfollowable)?);
         }
-        self.hang(route, &parents, exchange, edited)?;
+        self.hang(route, &parents, edited)?;
         let (mut backends, mut ports) = (found.backends, found.ports);
         for (number, rule) in (found.first_rule..).zip(self.sections(route)) {
             let backends = take(&mut backends, |(at, _)| *at == number).iter().map(|(_, backend)| *backend);
             let ports = take(&mut ports, |(_, at)| *at == number).iter().map(|(port, _)| *port);
-            self.send(rule, &Vec::from_iter(backends), &Vec::from_iter(ports), exchange, edited)?;
+            self.send(rule, &Vec::from_iter(backends), &Vec::from_iter(ports), edited)?;
         }
         for node in [route].into_iter().chain(self.sections(route)) {
             let live = self.is_reached(node);
@@ -172,27 +131,22 @@ impl Topology {
     }
 
     /// Gives a route these parents, and no others.
-    fn hang(
-        &mut self,
-        route: NodeId,
-        parents: &[NodeId],
-        exchange: &mut Exchange,
-        edited: &mut Edited,
-    ) -> Result<(), Unfollowable> {
-        let old = self.parents(route);
-        if old == parents {
+    fn hang(&mut self, route: NodeId, parents: &[NodeId], edited: &mut Edited) -> Result<(), Unfollowable> {
+        if self.parents(route) == parents {
             return Ok(());
         }
+        let old = self.parents(route).to_vec();
         for &parent in old.iter().filter(|parent| !parents.contains(parent)) {
             match self.node(parent).level {
                 Level::RouteRule => return Err(Unfollowable),
                 Level::Frontend => edited.nodes.push(parent),
                 _ => {}
             }
-            exchange.push((parent, Side::Children, false, route));
+            self.edit(parent, |node| node.children.remove(route));
         }
-        let new = parents.iter().filter(|parent| !old.contains(parent));
-        exchange.extend(new.map(|parent| (*parent, Side::Children, true, route)));
+        for &parent in parents.iter().filter(|parent| !old.contains(parent)) {
+            self.edit(parent, |node| node.children.insert(route));
+        }
         self.edit(route, |node| node.parents = Ids::of(parents));
         edited.nodes.push(route);
         Ok(())
@@ -204,16 +158,15 @@ impl Topology {
         rule: NodeId,
         backends: &[NodeId],
         ports: &[NodeId],
-        exchange: &mut Exchange,
         edited: &mut Edited,
     ) -> Result<(), Unfollowable> {
-        let old = self.children(rule);
-        if old != backends {
+        if self.children(rule) != backends {
+            let old = self.children(rule).to_vec();
             for &backend in old.iter().filter(|it| !backends.contains(it)) {
                 if self.node(backend).level == Level::Route {
                     return Err(Unfollowable);
                 }
-                exchange.push((backend, Side::Parents, false, rule));
+                self.edit(backend, |node| node.parents.remove(rule));
                 edited.nodes.push(backend);
             }
             for &backend in backends.iter().filter(|it| !old.contains(it)) {
@@ -221,18 +174,20 @@ impl Topology {
                 if self.node(backend).level == Level::Other {
                     return Err(Unfollowable);
                 }
-                exchange.push((backend, Side::Parents, true, rule));
+                self.edit(backend, |node| node.parents.insert(rule));
                 edited.nodes.push(backend);
             }
             self.edit(rule, |node| node.children = Ids::of(backends));
         }
-        let old = self.node(rule).across.as_slice();
-        if old != ports {
-            for (of, without, is_new) in [(old, ports, false), (ports, old, true)] {
-                for &port in of.iter().filter(|it| !without.contains(it)) {
-                    exchange.push((port, Side::Across, is_new, rule));
-                    edited.nodes.push(port);
-                }
+        if self.ports_named(rule) != ports {
+            let old = self.ports_named(rule).to_vec();
+            for &port in old.iter().filter(|it| !ports.contains(it)) {
+                self.edit(port, |node| node.across.remove(rule));
+                edited.nodes.push(port);
+            }
+            for &port in ports.iter().filter(|it| !old.contains(it)) {
+                self.edit(port, |node| node.across.insert(rule));
+                edited.nodes.push(port);
             }
             self.edit(rule, |node| node.across = Ids::of(ports));
         }
