@@ -12,8 +12,9 @@ use crate::object::{Object, ObjectId, ObjectRef};
 use crate::policy::{From, PolicyId, Wanted};
 use crate::table::hash;
 use crate::topology::api::{GATEWAY_API, RouteKind};
+use crate::topology::build::class_of;
 use crate::topology::reference::Reference;
-use crate::topology::{Level, NodeId, api, delegation, routes};
+use crate::topology::{Level, NodeId, api, delegation, gateways, routes};
 
 /// Something that can be looked at.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -28,6 +29,8 @@ pub enum Key<'a> {
     Grants(&'a str),
     /// The labels of a namespace.
     Namespace(&'a str),
+    /// The ListenerSets of a Gateway.
+    Sets(&'a str, &'a str),
     /// The labels of all objects of a kind.
     Labels(&'a str, &'a str),
     /// The labels of all namespaces, and who may refer to what is in them.
@@ -205,10 +208,17 @@ impl Look {
         }
     }
 
-    /// At everything that its listeners may name.
+    /// At its GatewayClass or Gateway, and at everything that its listeners may name.
     fn gateway(&mut self, gateway: &Object) {
         let home = gateway.id.namespace.as_str();
         self.at(Key::Namespace(home));
+        if let Some(class) = class_of(gateway) {
+            self.at(Key::of(&class));
+        }
+        if let Some(it) = gateways::parent(gateway) {
+            self.named(home, (it.group, it.kind, it.namespace, it.name), true);
+            self.at(Key::Sets(it.namespace, it.name));
+        }
         let mut todo = vec![gateway.spec()];
         while let Some(value) = todo.pop() {
             todo.extend(value.items());

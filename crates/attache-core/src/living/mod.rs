@@ -10,7 +10,10 @@
 
 mod census;
 mod effects;
+mod gates;
 mod lookers;
+mod looking;
+mod names;
 mod report;
 mod respread;
 mod restack;

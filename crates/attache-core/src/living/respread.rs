@@ -55,7 +55,8 @@ impl Step<'_> {
         };
         let labelled = self.touched.iter().filter(|it| it.what.labels && hierarchy.has_waypoints());
         let labelled: Vec<NodeId> = labelled.map(|touched| NodeId::whole(touched.id)).collect();
-        let nodes = self.edited.nodes.iter().chain(&labelled).filter(|node| topology.has(**node));
+        let nodes =
+            self.edited.nodes.iter().chain(&self.edited.housed).chain(&labelled).filter(|node| topology.has(**node));
         nodes.for_each(|node| add(&mut by_rank, *node));
         let mut changed = Vec::new();
         let mut rank = 0;
@@ -89,6 +90,7 @@ impl Step<'_> {
             let nodes = [whole].into_iter().chain(topology.sections(whole)).chain(topology.frontend(whole));
             of_own.extend(nodes.map(|node| (node, Cause::Itself)));
         }
+        of_own.extend(self.edited.housed.iter().map(|node| (*node, Cause::Ways)));
         of_own.extend(self.edited.lives.iter().map(|node| (*node, Cause::Itself)));
         let mut followed = Vec::new();
         for (at, ((model, ledger), changed)) in models.iter_mut().zip(ledgers).zip(hierarchies).enumerate() {

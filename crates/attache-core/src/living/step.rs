@@ -2,21 +2,21 @@
 //! on them.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use hashbrown::HashSet;
 
 use super::census::Census;
-use super::lookers::{Key, Lookers, is_choosable};
+use super::lookers::Lookers;
+use super::looking::Looking;
 use super::touched::{Touched, tells_of_kinds};
-use crate::attachment::{Attached, filters};
+use crate::attachment::Attached;
 use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::kinds::{KindId, infer};
 use crate::model::{Ledger, Model, Moved};
 use crate::object::{Object, ObjectId};
 use crate::policy::{self, PolicyId, Wanted};
-use crate::selector::selects;
 use crate::topology::api::{self, GATEWAY_API, RouteKind};
 use crate::topology::{Edited, Level, NodeId, Unfollowable};
 
@@ -72,10 +72,12 @@ impl Step<'_> {
     pub fn run(mut self, ledgers: &mut [Ledger]) -> Result<Stepped, Unfollowable> {
         self.touched.iter().try_for_each(|touched| self.is_followed(touched))?;
         self.edit_nodes()?;
-        let (mut routes, mut policies) = self.looking()?;
-        self.add_rivals(&mut routes)?;
-        let linked = Vec::from_iter(routes);
-        self.next.topology.relink(&self.next.objects, &linked, &mut self.edited)?;
+        let named = self.settle_names()?;
+        let mut looking = self.looking(&named);
+        self.regate(&mut looking);
+        self.add_rivals(&mut looking.routes)?;
+        let Looking { routes, mut policies, .. } = looking;
+        self.next.topology.relink(&self.next.objects, &Vec::from_iter(routes), &mut self.edited)?;
         self.next.topology.settle(&self.next.objects, &self.edited)?;
         policies.extend(self.by_filter());
         let own = self.touched.iter().filter(|it| it.what.exists || it.what.spec).map(|it| it.id);
@@ -110,15 +112,15 @@ impl Step<'_> {
         if what.exists && unlabelled.into_iter().any(|crd| crd.group() == id.group && crd.kind() == id.kind) {
             return Err(Unfollowable);
         }
+        if what.exists && kinds.iter().any(|(_, kind)| kind.virtual_targets.iter().any(|it| it.is(&id.group, &id.kind)))
+        {
+            return Err(Unfollowable);
+        }
         if !what.counts() {
             return Ok(());
         }
         match api::level(&id.group, &id.kind) {
-            Level::GatewayClass | Level::Gateway | Level::ListenerSet if what.exists || what.spec || what.age => {
-                Err(Unfollowable)
-            }
-            Level::Namespace if what.exists && !self.census.residents(&id.name).is_empty() => Err(Unfollowable),
-            Level::Namespace if self.has_waypoints() => Err(Unfollowable),
+            Level::GatewayClass | Level::Gateway | Level::Namespace if self.has_waypoints() => Err(Unfollowable),
             Level::Route if self.lookers.are_open_handed() && id.kind == RouteKind::Http.name() => Err(Unfollowable),
             _ => match kinds.find(&id.group, &id.kind) {
                 Some(kind) => self.is_followed_policy(touched, kind),
@@ -164,7 +166,6 @@ impl Step<'_> {
                 (Some(object), None) => {
                     self.next.topology.remove(it.id, &mut self.edited)?;
                     self.census.remove(it.id, &object.id);
-                    self.has_residents(object)?;
                     self.has_others(object)?;
                 }
                 (Some(_), Some(_)) if it.what.spec => {
@@ -185,16 +186,6 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// A namespace that has no object of its own is there as long as something lives in it.
-    fn has_residents(&self, object: &Object) -> Result<(), Unfollowable> {
-        let namespace = object.id.namespace.as_str();
-        let is_left = namespace.is_empty() || !self.census.residents(namespace).is_empty();
-        match is_left || self.next.objects.lookup("", "Namespace", "", namespace).is_some() {
-            true => Ok(()),
-            false => Err(Unfollowable),
-        }
-    }
-
     /// A kind has a model as long as there are policies of it, or of the kinds that decide with it.
     fn has_others(&self, object: &Object) -> Result<(), Unfollowable> {
         let kinds = &self.next.kinds;
@@ -204,90 +195,5 @@ impl Step<'_> {
             true => Ok(()),
             false => Err(Unfollowable),
         }
-    }
-
-    /// The routes that have to be linked again, and the policies whose targets have to be found again.
-    fn looking(&self) -> Result<(BTreeSet<ObjectId>, BTreeSet<PolicyId>), Unfollowable> {
-        let mut looking: BTreeSet<ObjectId> = BTreeSet::new();
-        let mut policies: BTreeSet<PolicyId> = BTreeSet::new();
-        for touched in self.touched {
-            let Some(id) = touched.name() else { continue };
-            let what = touched.what;
-            if self.next.kinds.find(&id.group, &id.kind).is_some() {
-                policies.insert(PolicyId(touched.id));
-            }
-            if !what.counts() {
-                continue;
-            }
-            if api::level(&id.group, &id.kind) == Level::Route && (what.exists || what.spec || what.age) {
-                looking.insert(touched.id);
-            }
-            let mut look = |key: Key<'_>| looking.extend(self.lookers.at(key));
-            if what.exists || what.spec {
-                look(Key::of(id));
-            }
-            if what.exists {
-                look(Key::Among(&id.group, &id.kind, &id.namespace));
-                look(Key::Kind(&id.group, &id.kind));
-            }
-            match (id.group.as_str(), id.kind.as_str()) {
-                (GATEWAY_API, "ReferenceGrant") => {
-                    look(Key::Grants(&id.namespace));
-                    look(Key::Namespaces);
-                }
-                ("", "Namespace") if what.labels => {
-                    look(Key::Namespace(&id.name));
-                    look(Key::Namespaces);
-                }
-                _ => {}
-            }
-            for &policy in self.lookers.at(Key::Labels(&id.group, &id.kind)) {
-                if self.selects(PolicyId(policy), touched) {
-                    policies.insert(PolicyId(policy));
-                }
-            }
-            if is_choosable(id) {
-                policies.extend(self.lookers.choosers().map(PolicyId));
-            }
-        }
-        let mut routes = BTreeSet::new();
-        for id in looking {
-            if self.next.objects.shared(id).is_none() {
-                continue;
-            }
-            match self.next.topology.node(NodeId::whole(id)).level {
-                Level::Route => drop(routes.insert(id)),
-                Level::Gateway | Level::ListenerSet => return Err(Unfollowable),
-                _ => drop(policies.insert(PolicyId(id))),
-            }
-        }
-        Ok((routes, policies))
-    }
-
-    /// Whether a policy that chooses by labels chooses an object, or did.
-    fn selects(&self, policy: PolicyId, touched: &Touched) -> bool {
-        let chooses = |wanted: &Wanted| match wanted {
-            Wanted::Selected(it) => {
-                let is_selected = |object: &Arc<Object>| selects(&it.labels, |key| object.labels().get_str(key));
-                touched.states().any(is_selected)
-            }
-            _ => false,
-        };
-        self.before.policy(policy).targets.iter().any(|target| chooses(&target.wanted))
-    }
-
-    /// The policies that filters of routes name, or named.
-    fn by_filter(&self) -> BTreeSet<PolicyId> {
-        let mut found = BTreeSet::new();
-        for touched in self.touched.iter().filter(|touched| touched.what.exists || touched.what.spec) {
-            for engine in [self.before, &self.next] {
-                for rule in engine.topology.sections(NodeId::whole(touched.id)) {
-                    let named = filters(&engine.objects, &engine.topology, rule);
-                    found.extend(named.iter().filter_map(|(name, _)| engine.objects.find(name)).map(PolicyId));
-                }
-            }
-        }
-        found.retain(|policy| self.before.policies.get(*policy).or(self.next.policies.get(*policy)).is_some());
-        found
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::api::{self, RouteKind};
-use super::build::{namespace_of, sections_of};
+use super::build::sections_of;
 use super::index::Index;
 use super::node::Ids;
 use super::{Level, Node, NodeId, Owner, Topology, contest, routes, sections};
@@ -23,6 +23,8 @@ pub struct Edited {
     pub nodes: Vec<NodeId>,
     /// Nodes that requests have come to reach, or reach no more.
     pub lives: Vec<NodeId>,
+    /// Nodes that live in another Namespace than before, or in one that has another node.
+    pub housed: Vec<NodeId>,
     pub gone: Vec<NodeId>,
     /// Free places among the parts, from earlier changes, each with its length.
     pub free: Vec<(u32, u32)>,
@@ -36,7 +38,7 @@ impl Edited {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.gone.is_empty()
+        self.nodes.is_empty() && self.gone.is_empty() && self.housed.is_empty()
     }
 
     /// The free places for the next change.
@@ -47,17 +49,15 @@ impl Edited {
 }
 
 impl Topology {
-    /// Adds the node of an object, and those of its sections if it is no route.
+    /// Adds the node of an object, and those of its sections if it is no route. It lives nowhere yet.
     pub fn add(&mut self, objects: &Objects, id: ObjectId, edited: &mut Edited) -> Result<(), Unfollowable> {
         let object = objects.get(id);
         let node = NodeId::whole(id);
-        let mut it = Node::new(api::level(&object.id.group, &object.id.kind), Owner::Object(id));
-        it.namespace = namespace_of(&object.id).and_then(|namespace| self.find(objects, &namespace));
-        // Somebody has named it before it was there.
-        if self.by_name.contains_key(&object.id) || it.namespace.is_none() != object.id.namespace.is_empty() {
+        let level = api::level(&object.id.group, &object.id.kind);
+        if self.is_named(&object.id) && !matches!(level, Level::Namespace | Level::GatewayClass) {
             return Err(Unfollowable);
         }
-        *self.nodes.entry(node) = Some(it);
+        *self.nodes.entry(node) = Some(Node::new(level, Owner::Object(id)));
         self.count += 1;
         edited.nodes.push(node);
         self.changed();
@@ -71,16 +71,19 @@ impl Topology {
         if self.node(node).frontend.is_some() {
             return Err(Unfollowable);
         }
-        if self.node(node).level == Level::Route {
-            self.unlink(node, edited)?;
+        match self.node(node).level {
+            Level::Route => self.unlink(node, edited)?,
+            Level::Gateway => {
+                let classes = self.parents(node).to_vec();
+                classes.into_iter().for_each(|class| self.edit(class, |it| it.children.remove(node)));
+            }
+            _ => {}
         }
         self.free_sections(node, edited);
         *self.nodes.entry(node) = None;
         self.count -= 1;
         edited.gone.push(node);
-        if self.is_refused(id) {
-            self.denied.entry(id.0 as usize).clear();
-        }
+        self.deny(id, Vec::new());
         self.changed();
         Ok(())
     }
@@ -126,7 +129,7 @@ impl Topology {
         self.changed();
     }
 
-    fn take_parts(&mut self, len: u32, edited: &mut Edited) -> u32 {
+    pub(super) fn take_parts(&mut self, len: u32, edited: &mut Edited) -> u32 {
         match edited.free.iter().position(|(_, free)| *free == len) {
             Some(at) => edited.free.swap_remove(at).0,
             None => self.nodes.parts() as u32,
@@ -138,16 +141,20 @@ impl Topology {
         if sections.is_empty() {
             return;
         }
-        for at in sections.clone() {
-            *self.nodes.entry(NodeId::part(at)) = None;
-            edited.gone.push(NodeId::part(at));
-        }
-        self.count -= sections.len();
-        edited.freed.push((sections.start, sections.len() as u32));
+        self.free_parts(sections, edited);
         self.edit(whole, |node| {
             node.sections = 0..0;
             node.children = Ids::default();
         });
+    }
+
+    pub(super) fn free_parts(&mut self, parts: std::ops::Range<u32>, edited: &mut Edited) {
+        for at in parts.clone() {
+            *self.nodes.entry(NodeId::part(at)) = None;
+            edited.gone.push(NodeId::part(at));
+        }
+        self.count -= parts.len();
+        edited.freed.push((parts.start, parts.len() as u32));
     }
 
     /// Whether a route may have to compete with others for a hostname.

@@ -10,7 +10,7 @@ use super::namespaces::{Allowed, Namespace};
 use super::reference::Reference;
 use super::refusal::Refusal;
 use super::{NodeId, certificates, why};
-use crate::object::{Object, ObjectId};
+use crate::object::{Object, ObjectId, Objects};
 use crate::value::Path;
 
 /// The Gateway that a ListenerSet names.
@@ -18,15 +18,27 @@ pub fn parent(set: &Object) -> Option<Reference<'_>> {
     Reference::parent(set.spec().get("parentRef")?, &set.id.namespace)
 }
 
+/// That Gateway, if it is there.
+pub fn gateway_of(objects: &Objects, set: &Object) -> Option<ObjectId> {
+    let parent = parent(set).filter(|parent| parent.group == GATEWAY_API && parent.kind == "Gateway")?;
+    parent.find(objects)
+}
+
+/// Refuses a ListenerSet whose Gateway is not there.
+pub fn refuse_orphan(index: &Index, id: ObjectId, found: &mut Found) {
+    let set = index.objects.get(id);
+    if let Some(parent) = parent(set) {
+        found.refuse((id, parent_ref()), parent, &set.id, why::no_such_parent(index.objects, &parent));
+    }
+}
+
 /// The ListenerSets of each Gateway, the oldest first.
 pub fn listener_sets(index: &Index, found: &mut Found) -> HashMap<ObjectId, Vec<ObjectId>> {
     let mut sets: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
     for (id, set) in LISTENER_SETS.iter().flat_map(|(group, kind)| index.objects.each(group, kind)) {
-        let Some(parent) = parent(set) else { continue };
-        let is_gateway = parent.group == GATEWAY_API && parent.kind == "Gateway";
-        match parent.find(index.objects).filter(|_| is_gateway) {
+        match gateway_of(index.objects, set) {
             Some(gateway) => sets.entry(gateway).or_default().push(id),
-            None => found.refuse((id, parent_ref()), parent, &set.id, why::no_such_parent(index.objects, &parent)),
+            None => refuse_orphan(index, id, found),
         }
     }
     for sets in sets.values_mut() {

@@ -7,11 +7,12 @@ use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 
 use super::api::{GATEWAY_API, RouteKind};
+use super::build::class_of;
 use super::delegation::Delegation;
 use super::index::{Found, Index};
 use super::refusal::{Denied, Refusal};
 use super::{NodeId, Topology, backends, contest, delegation, gateways, routes};
-use crate::object::{ObjectId, ObjectRef, Objects};
+use crate::object::{Object, ObjectId, Objects};
 use crate::value::Path;
 
 /// Routes are linked in parallel, this many at a time.
@@ -37,12 +38,14 @@ pub fn all(topology: &Topology, index: &Index) -> (Found, HashMap<ObjectId, u32>
 fn link_gateways(topology: &Topology, index: &Index, found: &mut Found) {
     let sets = gateways::listener_sets(index, found);
     for (id, gateway) in index.objects.each(GATEWAY_API, "Gateway") {
-        let class = gateway.spec().get_str("gatewayClassName").unwrap_or_default();
-        if let Some(class) = topology.find(index.objects, &ObjectRef::new(GATEWAY_API, "GatewayClass", "", class)) {
-            found.links.push((class, NodeId::whole(id)));
-        }
+        found.links.extend(class(topology, index.objects, gateway).map(|class| (class, NodeId::whole(id))));
         gateways::link(index, id, sets.get(&id).map_or(&[], Vec::as_slice), found);
     }
+}
+
+/// The GatewayClass of a Gateway.
+pub fn class(topology: &Topology, objects: &Objects, gateway: &Object) -> Option<NodeId> {
+    topology.find(objects, &class_of(gateway)?)
 }
 
 fn link_routes(index: &Index) -> Found {

@@ -6,13 +6,13 @@
 
 pub(crate) mod api;
 mod backends;
-mod build;
+pub(crate) mod build;
 mod certificates;
 mod claims;
 pub(crate) mod contest;
 pub(crate) mod delegation;
 mod edit;
-mod gateways;
+pub(crate) mod gateways;
 mod grants;
 pub(crate) mod hostname;
 mod index;
@@ -22,9 +22,11 @@ mod links;
 pub(crate) mod listeners;
 pub(crate) mod matches;
 mod namespaces;
+mod naming;
 mod node;
 pub(crate) mod reference;
 mod refusal;
+mod regate;
 mod relink;
 pub(crate) mod routes;
 pub(crate) mod sections;

@@ -113,21 +113,28 @@ impl Topology {
             let ports = take(&mut ports, |(_, at)| *at == number).iter().map(|(port, _)| *port);
             self.send(rule, &Vec::from_iter(backends), &Vec::from_iter(ports), edited)?;
         }
-        for node in [route].into_iter().chain(self.sections(route)) {
-            let live = self.is_reached(node);
-            if self.live(node) != live {
-                self.edit(node, |node| node.live = live);
-                edited.lives.push(node);
-                edited.nodes.push(node);
-                // What is below is reached by others now.
-                edited.nodes.extend(self.children(node).iter().chain(self.node(node).across.as_slice()));
-            }
-        }
-        let denied = self.denied.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
-        if !denied.iter().eq(found.denied.iter().map(|(_, denied)| denied)) {
-            *self.denied.entry(id.0 as usize) = found.denied.iter().map(|(_, denied)| denied.clone()).collect();
-        }
+        [route].into_iter().chain(self.sections(route)).for_each(|node| self.settle_live(node, edited));
+        self.deny(id, found.denied.iter().map(|(_, denied)| denied.clone()).collect());
         Ok(())
+    }
+
+    /// Looks whether requests reach a node, after its parents.
+    pub(super) fn settle_live(&mut self, node: NodeId, edited: &mut Edited) {
+        let live = self.is_reached(node);
+        if self.live(node) != live {
+            self.edit(node, |node| node.live = live);
+            edited.lives.push(node);
+            edited.nodes.push(node);
+            // What is below is reached by others now.
+            edited.nodes.extend(self.children(node).iter().chain(self.node(node).across.as_slice()));
+        }
+    }
+
+    /// Takes note of what an object asks for in vain.
+    pub(super) fn deny(&mut self, by: ObjectId, denied: Vec<Denied>) {
+        if self.denied.get(by.0 as usize).map_or(&[][..], Vec::as_slice) != denied {
+            *self.denied.entry(by.0 as usize) = denied;
+        }
     }
 
     /// Gives a route these parents, and no others.

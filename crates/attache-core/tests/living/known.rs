@@ -188,3 +188,17 @@ put {"apiVersion":"example.io/v1","kind":"Bucket","metadata":{"name":"files","na
 "#,
     );
 }
+
+#[test]
+fn a_route_for_the_clients_of_a_namespace_is_for_those_of_its_object_when_that_comes() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"consumer","namespace":"b"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"s","namespace":"a"}]}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"directpolicies.example.io"},"spec":{"group":"example.io","kind":"DirectPolicy"}}
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"a"}}
+{"apiVersion":"example.io/v1","kind":"DirectPolicy","metadata":{"name":"labelled"}}
+batch
+put {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"b"}}
+"#,
+    );
+}

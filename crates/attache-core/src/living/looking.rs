@@ -1,0 +1,124 @@
+//! Who looks at what was touched: all that has to be linked or attached again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::lookers::{Key, is_choosable};
+use super::step::Step;
+use super::touched::{Touched, What};
+use crate::attachment::filters;
+use crate::object::{Object, ObjectId, ObjectRef};
+use crate::policy::{PolicyId, Wanted};
+use crate::selector::selects;
+use crate::topology::api::{self, GATEWAY_API};
+use crate::topology::{Level, NodeId};
+
+/// What has to be looked at again.
+#[derive(Debug, Default)]
+pub struct Looking {
+    pub routes: BTreeSet<ObjectId>,
+    /// Gateways and ListenerSets, also some that are gone.
+    pub gateways: BTreeSet<ObjectId>,
+    pub policies: BTreeSet<PolicyId>,
+}
+
+impl Step<'_> {
+    /// `named` are Namespaces and GatewayClasses that have another node than before, or that are not there any more.
+    pub(super) fn looking(&self, named: &[ObjectRef]) -> Looking {
+        let mut found: BTreeSet<ObjectId> = BTreeSet::new();
+        let mut looking = Looking::default();
+        for touched in self.touched {
+            let (Some(id), what) = (touched.name(), touched.what) else { continue };
+            if self.next.kinds.find(&id.group, &id.kind).is_some() {
+                looking.policies.insert(PolicyId(touched.id));
+            }
+            if !what.counts() {
+                continue;
+            }
+            if what.exists || what.spec || what.age {
+                match api::level(&id.group, &id.kind) {
+                    Level::Route => drop(looking.routes.insert(touched.id)),
+                    Level::Gateway | Level::ListenerSet => drop(looking.gateways.insert(touched.id)),
+                    _ => {}
+                }
+            }
+            self.look_at(id, what, &mut found);
+            let selecting = self.lookers.at(Key::Labels(&id.group, &id.kind)).iter().map(|id| PolicyId(*id));
+            looking.policies.extend(selecting.filter(|policy| self.selects(*policy, touched)));
+            if is_choosable(id) {
+                looking.policies.extend(self.lookers.choosers().map(PolicyId));
+            }
+        }
+        for id in named {
+            self.look_at(id, What::exists(), &mut found);
+            looking.policies.extend(self.lookers.choosers().map(PolicyId));
+            // What policies say for the clients in their own Namespace holds for another node.
+            let residents = self.census.residents(&id.name).iter().filter(|_| id.kind == "Namespace");
+            let residents = residents.map(|id| PolicyId(*id)).filter(|it| self.next.policies.get(*it).is_some());
+            looking.policies.extend(residents);
+        }
+        found.into_iter().for_each(|id| self.add_looker(id, &mut looking));
+        looking
+    }
+
+    fn look_at(&self, id: &ObjectRef, what: What, found: &mut BTreeSet<ObjectId>) {
+        let mut look = |key: Key<'_>| found.extend(self.lookers.at(key));
+        if what.exists || what.spec {
+            look(Key::of(id));
+        }
+        if what.exists {
+            look(Key::Among(&id.group, &id.kind, &id.namespace));
+            look(Key::Kind(&id.group, &id.kind));
+        }
+        match (id.group.as_str(), id.kind.as_str()) {
+            (GATEWAY_API, "ReferenceGrant") => {
+                look(Key::Grants(&id.namespace));
+                look(Key::Namespaces);
+            }
+            ("", "Namespace") if what.labels => {
+                look(Key::Namespace(&id.name));
+                look(Key::Namespaces);
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts somebody who looks at something where it belongs, unless it is gone.
+    pub(super) fn add_looker(&self, id: ObjectId, looking: &mut Looking) {
+        if self.next.objects.shared(id).is_none() {
+            return;
+        }
+        match self.next.topology.node(NodeId::whole(id)).level {
+            Level::Route => drop(looking.routes.insert(id)),
+            Level::Gateway | Level::ListenerSet => drop(looking.gateways.insert(id)),
+            _ => drop(looking.policies.insert(PolicyId(id))),
+        }
+    }
+
+    /// Whether a policy that chooses by labels chooses an object, or did.
+    fn selects(&self, policy: PolicyId, touched: &Touched) -> bool {
+        let chooses = |wanted: &Wanted| match wanted {
+            Wanted::Selected(it) => {
+                let is_selected = |object: &Arc<Object>| selects(&it.labels, |key| object.labels().get_str(key));
+                touched.states().any(is_selected)
+            }
+            _ => false,
+        };
+        self.before.policy(policy).targets.iter().any(|target| chooses(&target.wanted))
+    }
+
+    /// The policies that filters of routes name, or named.
+    pub(super) fn by_filter(&self) -> BTreeSet<PolicyId> {
+        let mut found = BTreeSet::new();
+        for touched in self.touched.iter().filter(|touched| touched.what.exists || touched.what.spec) {
+            for engine in [self.before, &self.next] {
+                for rule in engine.topology.sections(NodeId::whole(touched.id)) {
+                    let named = filters(&engine.objects, &engine.topology, rule);
+                    found.extend(named.iter().filter_map(|(name, _)| engine.objects.find(name)).map(PolicyId));
+                }
+            }
+        }
+        found.retain(|policy| self.before.policies.get(*policy).or(self.next.policies.get(*policy)).is_some());
+        found
+    }
+}
