@@ -6,11 +6,17 @@ use std::hash::{BuildHasher, Hash};
 use std::ops::Index;
 use std::sync::Arc;
 
-/// With branches and leaves this wide a change copies about a kilobyte, and a million values have 244 branches.
-const WIDTH: usize = 64;
+/// How many values a leaf has: a change clones one leaf.
+const LEAF: usize = 32;
+/// How many leaves a twig has, and how many twigs a branch: a change counts one more user of each of them, for which it
+/// has to fetch it. A million values have 123 branches.
+const FAN: usize = 16;
+const TWIG: usize = LEAF * FAN;
+const BRANCH: usize = TWIG * FAN;
 
-type Leaf<T> = Arc<[T; WIDTH]>;
-type Branch<T> = Arc<[Leaf<T>; WIDTH]>;
+type Leaf<T> = Arc<[T; LEAF]>;
+type Twig<T> = Arc<[Leaf<T>; FAN]>;
+type Branch<T> = Arc<[Twig<T>; FAN]>;
 
 #[derive(Clone, Debug)]
 pub struct Table<T> {
@@ -34,15 +40,16 @@ impl<T> Table<T> {
     }
 
     pub fn get(&self, at: usize) -> Option<&T> {
-        (at < self.len).then(|| self.leaf(at)).and_then(|leaf| leaf.get(at % WIDTH))
+        (at < self.len).then(|| self.leaf(at)).and_then(|leaf| leaf.get(at % LEAF))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
-        self.branches.iter().flat_map(|branch| branch.iter()).flat_map(|leaf| leaf.iter()).take(self.len)
+        let twigs = self.branches.iter().flat_map(|branch| branch.iter());
+        twigs.flat_map(|twig| twig.iter()).flat_map(|leaf| leaf.iter()).take(self.len)
     }
 
-    fn leaf(&self, at: usize) -> &[T; WIDTH] {
-        &self.branches[at / (WIDTH * WIDTH)][at / WIDTH % WIDTH]
+    fn leaf(&self, at: usize) -> &[T; LEAF] {
+        &self.branches[at / BRANCH][at / TWIG % FAN][at / LEAF % FAN]
     }
 }
 
@@ -50,13 +57,13 @@ impl<T: Clone + Default> Table<T> {
     /// The value at a place, to change it. A table that is too short for it is filled up.
     pub fn entry(&mut self, at: usize) -> &mut T {
         let branches = Arc::make_mut(&mut self.branches);
-        while branches.len() <= at / (WIDTH * WIDTH) {
-            let leaf: Leaf<T> = blank();
-            branches.push(Arc::new(std::array::from_fn(|_| Arc::clone(&leaf))));
+        while branches.len() <= at / BRANCH {
+            branches.push(all(all(blank())));
         }
         self.len = self.len.max(at + 1);
-        let branch = Arc::make_mut(&mut branches[at / (WIDTH * WIDTH)]);
-        &mut Arc::make_mut(&mut branch[at / WIDTH % WIDTH])[at % WIDTH]
+        let branch = Arc::make_mut(&mut branches[at / BRANCH]);
+        let twig = Arc::make_mut(&mut branch[at / TWIG % FAN]);
+        &mut Arc::make_mut(&mut twig[at / LEAF % FAN])[at % LEAF]
     }
 
     pub fn push(&mut self, value: T) -> usize {
@@ -70,11 +77,22 @@ fn blank<T: Default>() -> Leaf<T> {
     Arc::new(std::array::from_fn(|_| T::default()))
 }
 
+fn all<T>(of: Arc<T>) -> Arc<[Arc<T>; FAN]> {
+    Arc::new(std::array::from_fn(|_| Arc::clone(&of)))
+}
+
+/// As many together as there have to be; the last of them with some that are empty.
+fn gather<T>(parts: Vec<Arc<T>>, empty: impl FnOnce() -> Arc<T>) -> Vec<Arc<[Arc<T>; FAN]>> {
+    let empty = LazyCell::new(empty);
+    let part = |at: usize| Arc::clone(parts.get(at).unwrap_or_else(|| &empty));
+    (0..parts.len()).step_by(FAN).map(|first| Arc::new(std::array::from_fn(|at| part(first + at)))).collect()
+}
+
 impl<T> Index<usize> for Table<T> {
     type Output = T;
 
     fn index(&self, at: usize) -> &T {
-        &self.leaf(at)[at % WIDTH]
+        &self.leaf(at)[at % LEAF]
     }
 }
 
@@ -92,10 +110,8 @@ impl<T: Clone + Default> FromIterator<T> for Table<T> {
                 None => T::default(),
             })));
         }
-        let empty: LazyCell<Leaf<T>> = LazyCell::new(blank);
-        let leaf = |at: usize| Arc::clone(leaves.get(at).unwrap_or_else(|| &empty));
-        let branch = |first: usize| Arc::new(std::array::from_fn(|at| leaf(first + at)));
-        Table { branches: Arc::new((0..leaves.len()).step_by(WIDTH).map(branch).collect()), len }
+        let twigs = gather(leaves, blank);
+        Table { branches: Arc::new(gather(twigs, || all(blank()))), len }
     }
 }
 

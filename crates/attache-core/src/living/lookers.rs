@@ -51,6 +51,7 @@ impl<'a> Key<'a> {
 
 #[derive(Debug, Default)]
 pub struct Lookers {
+    /// In the order of ids.
     by_key: HashMap<u64, Vec<ObjectId>>,
     keys: HashMap<ObjectId, Box<[u64]>>,
     /// Policies that choose their targets among all that there is.
@@ -120,15 +121,18 @@ impl Lookers {
             let is_in = |keys: &[u64], key: &u64| keys.binary_search(key).is_ok();
             for key in old.iter().filter(|key| !is_in(&look.keys, key)) {
                 let Some(lookers) = self.by_key.get_mut(key) else { continue };
-                if let Some(at) = lookers.iter().position(|it| *it == id) {
-                    lookers.swap_remove(at);
+                if let Ok(at) = lookers.binary_search(&id) {
+                    lookers.remove(at);
                 }
                 if lookers.is_empty() {
                     self.by_key.remove(key);
                 }
             }
             for key in look.keys.iter().filter(|key| !is_in(old, key)) {
-                self.by_key.entry(*key).or_default().push(id);
+                let lookers = self.by_key.entry(*key).or_default();
+                if let Err(at) = lookers.binary_search(&id) {
+                    lookers.insert(at, id);
+                }
             }
             match look.keys.is_empty() {
                 true => self.keys.remove(&id),
