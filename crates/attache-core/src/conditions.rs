@@ -203,7 +203,7 @@ impl Engine {
     /// The first node from which each policy was rejected because of another.
     fn rejected_from(&self) -> BTreeMap<PolicyId, NodeId> {
         let mut nodes: BTreeMap<PolicyId, BTreeSet<NodeId>> = BTreeMap::new();
-        for (loser, _) in self.models().iter().flat_map(|model| model.stacks().values()).flat_map(|it| &it.rejected) {
+        for (loser, _) in self.all_stacks().flat_map(|it| &it.rejected) {
             nodes.entry(loser.policy).or_default().insert(loser.node);
         }
         nodes.into_iter().filter_map(|(policy, nodes)| Some((policy, *self.in_order(&nodes).first()?))).collect()

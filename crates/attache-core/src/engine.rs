@@ -160,11 +160,11 @@ impl Engine {
 
     /// The stacks that a policy is in, each once.
     pub(crate) fn stacks_of(&self, policy: PolicyId) -> impl Iterator<Item = &Stack> {
-        let model = self.policies.get(policy).and_then(|it| self.model(it.kind));
+        let stacks = self.policies.get(policy).and_then(|it| self.stacks(it.kind));
         let mut nodes: Vec<NodeId> = self.attachments.of(policy).to.iter().map(|it| it.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        nodes.into_iter().filter_map(move |node| model?.stack(node))
+        nodes.into_iter().filter_map(move |node| stacks?.get(node))
     }
 }
 

@@ -9,7 +9,9 @@ use crate::chain::{Hierarchy, Shape};
 use crate::engine::Engine;
 use crate::kinds::{KindId, Registry};
 use crate::model::Model;
+use crate::order::{Stack, Stacks};
 use crate::policy::Policies;
+use crate::topology::NodeId;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Models {
@@ -26,6 +28,7 @@ struct Apart {
     kind: KindId,
     /// Which of the hierarchies it is.
     hierarchy: usize,
+    stacks: OnceLock<Stacks>,
     model: OnceLock<Model>,
 }
 
@@ -40,7 +43,7 @@ impl Models {
                 hierarchies.push((shape, OnceLock::new()));
                 hierarchies.len() - 1
             });
-            models.apart.push(Apart { kind, hierarchy, model: OnceLock::new() });
+            models.apart.push(Apart { kind, hierarchy, stacks: OnceLock::new(), model: OnceLock::new() });
         }
         models
     }
@@ -85,11 +88,44 @@ impl Engine {
         }
     }
 
+    /// All models as far as they concern some nodes: of others they know nothing.
+    pub fn models_at(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Model> {
+        if let Some(all) = self.models.all.get() {
+            return all.clone();
+        }
+        let nodes: Arc<[NodeId]> = self.topology().leading_to(nodes).into();
+        let hierarchy = |(shape, _): &(Shape, _)| {
+            Arc::new(Hierarchy::only(self.objects(), self.topology(), shape.clone(), Arc::clone(&nodes)))
+        };
+        let hierarchies: Vec<Arc<Hierarchy>> = self.models.hierarchies.iter().map(hierarchy).collect();
+        let model = |it: &Apart| self.build_model(it, Arc::clone(&hierarchies[it.hierarchy]));
+        self.models.apart.iter().map(model).collect()
+    }
+
+    /// What is on each node, of a kind and those that decide with it.
+    pub(crate) fn stacks(&self, kind: KindId) -> Option<&Stacks> {
+        let leader = self.kinds().leader(kind);
+        match self.models.all.get() {
+            Some(all) => all.iter().find(|model| model.id == leader).map(Model::stacks),
+            None => self.models.apart.iter().find(|it| it.kind == leader).map(|it| self.stacks_apart(it)),
+        }
+    }
+
+    /// Everything that is on any node, kind by kind.
+    pub(crate) fn all_stacks(&self) -> impl Iterator<Item = &Stack> {
+        self.models.kinds().filter_map(|kind| self.stacks(kind)).flat_map(Stacks::values)
+    }
+
+    fn stacks_apart<'e>(&'e self, it: &'e Apart) -> &'e Stacks {
+        it.stacks.get_or_init(|| self.build_stacks(it.kind))
+    }
+
+    fn build_model(&self, it: &Apart, hierarchy: Arc<Hierarchy>) -> Model {
+        Model::new(self.world(), it.kind, self.kinds().get(it.kind), hierarchy, self.stacks_apart(it).clone())
+    }
+
     fn model_apart<'e>(&'e self, it: &'e Apart) -> &'e Model {
-        it.model.get_or_init(|| {
-            let hierarchy = self.hierarchy(&self.models.hierarchies[it.hierarchy]);
-            Model::new(self.world(), it.kind, self.kinds().get(it.kind), hierarchy, self.build_stacks(it.kind))
-        })
+        it.model.get_or_init(|| self.build_model(it, self.hierarchy(&self.models.hierarchies[it.hierarchy])))
     }
 
     fn hierarchy(&self, (shape, hierarchy): &(Shape, OnceLock<Arc<Hierarchy>>)) -> Arc<Hierarchy> {

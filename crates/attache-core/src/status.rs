@@ -110,20 +110,25 @@ impl Engine {
 
     /// Every node to whose scopes policies at it or above it contribute, in the order of the topology.
     pub fn target_statuses(&self) -> Vec<TargetStatus> {
-        self.target_statuses_among(self.topology().order().iter().rev().copied())
+        self.target_statuses_among(self.models(), self.topology().order().iter().rev().copied())
     }
 
-    /// The same, looking only at some nodes. It is right for those whose scopes all end among them.
-    pub fn target_statuses_within(&self, nodes: &BTreeSet<NodeId>) -> Vec<TargetStatus> {
+    /// The same by models that know some nodes, looking only at those. It is right for those whose scopes all end among
+    /// them.
+    pub fn target_statuses_within(&self, models: &[Model], nodes: &BTreeSet<NodeId>) -> Vec<TargetStatus> {
         let (topology, deepest) = (self.topology(), self.topology().deepest());
         let mut order = Vec::from_iter(nodes.iter().copied());
         order.sort_by_cached_key(|node| Reverse(topology.rank(deepest, *node)));
-        self.target_statuses_among(order.into_iter())
+        self.target_statuses_among(models, order.into_iter())
     }
 
     /// Looking at some nodes, children before parents.
-    fn target_statuses_among(&self, nodes: impl Iterator<Item = NodeId> + Clone + Sync) -> Vec<TargetStatus> {
-        let by_kind: Vec<_> = self.models().par_iter().map(|model| self.affected(model, nodes.clone())).collect();
+    fn target_statuses_among(
+        &self,
+        models: &[Model],
+        nodes: impl Iterator<Item = NodeId> + Clone + Sync,
+    ) -> Vec<TargetStatus> {
+        let by_kind: Vec<_> = models.par_iter().map(|model| self.affected(model, nodes.clone())).collect();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
         for (node, policies) in by_kind.into_iter().flatten() {
             affected.entry(node).or_default().extend(policies);

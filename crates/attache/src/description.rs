@@ -30,7 +30,7 @@ pub struct Description<'i> {
     pub attached: Vec<Met>,
     /// Those that come from above.
     pub inherited: Vec<Met>,
-    pub answers: Vec<(&'i Model, Group)>,
+    pub answers: Vec<(Model, Group)>,
     pub conditions: Vec<Condition>,
     pub problems: Vec<Finding>,
 }
@@ -57,10 +57,13 @@ impl<'i> Description<'i> {
     pub fn new(input: &'i Input, target: Target) -> Description<'i> {
         let topology = input.engine.topology();
         let nodes = input.nodes(&target);
+        let children = children(input, &nodes);
+        let below = topology.below(children.iter().copied());
+        let models = input.engine.models_at(below.iter().chain(&nodes).copied());
         let focus = Focus::on(input, &target);
-        let models = input.engine.models().iter();
-        let answers: Vec<(&Model, Group)> =
-            models.flat_map(|model| focus.groups(input, model).into_iter().map(move |group| (model, group))).collect();
+        let groups = models.iter().map(|model| (model, focus.groups(input, model)));
+        let answers: Vec<(Model, Group)> =
+            groups.flat_map(|(model, groups)| groups.into_iter().map(|group| (model.clone(), group))).collect();
         let own: BTreeSet<NodeId> =
             nodes.iter().flat_map(|node| topology.sections(*node)).chain(nodes.clone()).collect();
         let met = met(input, &answers);
@@ -69,9 +72,7 @@ impl<'i> Description<'i> {
         let here = |at: &(PolicyId, NodeId)| met.get(at).cloned().unwrap_or_default();
         let inherited = met.keys().filter(|at| !attached.contains(at));
         let of = |at: &(PolicyId, NodeId)| Met { policy: at.0, on: at.1, here: here(at) };
-        let children = children(input, &nodes);
-        let below = topology.below(children.iter().copied());
-        let conditions = conditions(input, &nodes, &below);
+        let conditions = conditions(input, &models, &nodes, &below);
         Description {
             object: input.engine.objects().find(&target.id).map(|id| input.engine.objects().get(id)),
             parents: nodes.iter().flat_map(|node| topology.parents(*node)).copied().collect(),
@@ -90,7 +91,7 @@ impl<'i> Description<'i> {
 }
 
 /// The policies that meet in some scopes, each with its nodes and what becomes of it.
-fn met(input: &Input, answers: &[(&Model, Group)]) -> BTreeMap<(PolicyId, NodeId), Here> {
+fn met(input: &Input, answers: &[(Model, Group)]) -> BTreeMap<(PolicyId, NodeId), Here> {
     let world = input.engine.world();
     let mut met: BTreeMap<(PolicyId, NodeId), Here> = BTreeMap::new();
     for (model, group) in answers {
@@ -123,9 +124,9 @@ fn children(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().flat_map(|node| topology.children(*node)).copied().collect()
 }
 
-fn conditions(input: &Input, nodes: &[NodeId], below: &BTreeSet<NodeId>) -> Vec<Condition> {
+fn conditions(input: &Input, models: &[Model], nodes: &[NodeId], below: &BTreeSet<NodeId>) -> Vec<Condition> {
     let within = below.iter().chain(nodes).copied().collect();
-    let statuses = input.engine.target_statuses_within(&within);
+    let statuses = input.engine.target_statuses_within(models, &within);
     let own = statuses.iter().filter(|status| nodes.contains(&status.target));
     own.flat_map(|status| input.engine.target_conditions(status)).collect()
 }

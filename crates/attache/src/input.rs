@@ -18,6 +18,7 @@ use smol_str::SmolStr;
 use crate::cli::{Global, program};
 use crate::commands::Verdict;
 use crate::failure::Failure;
+use crate::scopes::Focus;
 use crate::target::{Query, Target, did_you_mean, listed};
 use crate::{render, source};
 
@@ -158,14 +159,24 @@ impl Input {
         })
     }
 
-    /// The policy kinds that are called `name` and of which there are policies, or all of them.
-    pub fn models(&self, name: Option<&str>) -> Result<Vec<&Model>, Failure> {
-        if name.is_none() {
-            return Ok(self.engine.models().iter().collect());
-        }
+    /// The policy kinds that are called `name` and of which there are policies, or all of them, as far as a question is
+    /// about them.
+    pub fn models(&self, name: Option<&str>, focus: &Focus) -> Result<Vec<Model>, Failure> {
         let kinds = self.kinds(name)?.into_iter().map(|(id, _)| self.engine.kinds().leader(id));
         let leaders: BTreeSet<KindId> = kinds.collect();
-        Ok(leaders.into_iter().filter_map(|kind| self.engine.model(kind)).collect())
+        let among = |mut models: Vec<Model>| {
+            models.retain(|model| leaders.contains(&model.id));
+            models
+        };
+        Ok(match focus {
+            Focus::Everything { .. } if name.is_none() => self.engine.models().to_vec(),
+            Focus::Everything { .. } => leaders.iter().filter_map(|kind| self.engine.model(*kind)).cloned().collect(),
+            Focus::At(nodes) => among(self.engine.models_at(nodes.iter().copied())),
+            Focus::Through(nodes) => {
+                let nodes = self.engine.topology().below(nodes.iter().copied());
+                among(self.engine.models_at(nodes))
+            }
+        })
     }
 
     /// The policy kinds that are called `name`, or all of them.

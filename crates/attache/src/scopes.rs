@@ -1,6 +1,6 @@
 //! Which scopes a question is about, and which of them have the same answer.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use attache_core::chain::{ChainId, Link};
 use attache_core::model::{Model, Scope};
@@ -32,6 +32,36 @@ pub struct Group {
     pub ends: Vec<NodeId>,
 }
 
+/// Groups, in the order in which their chains are met.
+#[derive(Default)]
+pub struct Groups {
+    groups: Vec<Group>,
+    by_chain: HashMap<ChainId, usize>,
+}
+
+impl Groups {
+    /// Adds scopes that end at a node.
+    pub fn add(&mut self, chain: ChainId, scopes: u64, end: NodeId) {
+        let at = *self.by_chain.entry(chain).or_insert(self.groups.len());
+        if at == self.groups.len() {
+            self.groups.push(Group { chain, scopes: 0, ends: Vec::new() });
+        }
+        let group = &mut self.groups[at];
+        group.scopes = group.scopes.saturating_add(scopes);
+        if group.ends.last() != Some(&end) {
+            group.ends.push(end);
+        }
+    }
+
+    /// Those with something in force.
+    pub fn in_force(self, input: &Input, model: &Model) -> Vec<Group> {
+        let is_in_force = |group: &Group| {
+            group.chain != ChainId::EMPTY && says_something(model.effective(input.engine.world(), group.chain))
+        };
+        self.groups.into_iter().filter(is_in_force).collect()
+    }
+}
+
 impl Focus {
     /// What `words` name, or everything.
     pub fn parse(input: &Input, words: &[String], global: &Global) -> Result<Focus, Failure> {
@@ -59,8 +89,13 @@ impl Focus {
             }
             Focus::At(nodes) => nodes.iter().for_each(|node| model.scopes(world, *node, found)),
             Focus::Through(nodes) => {
+                let topology = input.engine.topology();
+                let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
+                // A label may say which Gateway stands before a Service.
+                let is_gateway = |node: NodeId| topology.node(node).level <= Level::Gateway;
+                let way = |node: NodeId| below.contains(&node) || above.contains(&node) || is_gateway(node);
                 for target in self.targets(input, model, nodes) {
-                    model.scopes(world, target, &mut |scope| {
+                    model.scopes_within(world, target, &way, &mut |scope| {
                         if scope.nodes.iter().any(|node| nodes.contains(node)) {
                             found(scope);
                         }
@@ -72,30 +107,21 @@ impl Focus {
 
     /// The same scopes, by chain. Those with nothing in force are left out.
     pub fn groups(&self, input: &Input, model: &Model) -> Vec<Group> {
-        let mut groups: BTreeMap<ChainId, Group> = BTreeMap::new();
-        let mut add = |chain: ChainId, scopes: u64, end: NodeId| {
-            let group = groups.entry(chain).or_insert(Group { chain, scopes: 0, ends: Vec::new() });
-            group.scopes = group.scopes.saturating_add(scopes);
-            if group.ends.last() != Some(&end) {
-                group.ends.push(end);
-            }
-        };
+        let mut groups = Groups::default();
         if let Focus::Everything { namespace } = self {
             // Counted, not listed: a hundred thousand scopes may have three answers.
             let world = input.engine.world();
             for node in model.effective_targets(world).filter(|node| input.is_in(*node, namespace.as_deref())) {
-                model.chains_at(world, node).iter().for_each(|(chain, scopes)| add(*chain, *scopes, node));
+                model.chains_at(world, node).iter().for_each(|(chain, scopes)| groups.add(*chain, *scopes, node));
             }
         } else {
             self.scopes(input, model, &mut |scope| {
                 if let Some(end) = scope.nodes.last() {
-                    add(scope.chain, 1, *end);
+                    groups.add(scope.chain, 1, *end);
                 }
             });
         }
-        groups.remove(&ChainId::EMPTY);
-        let says_something = |group: &Group| says_something(model.effective(input.engine.world(), group.chain));
-        groups.into_values().filter(says_something).collect()
+        groups.in_force(input, model)
     }
 
     /// The effective targets at `nodes` or below. Where there are none, the nodes themselves.

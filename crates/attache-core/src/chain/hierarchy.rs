@@ -21,6 +21,8 @@ pub struct Hierarchy {
     shape: Arc<Shape>,
     places: NodeMap<Place>,
     has_namespaces: bool,
+    /// The nodes that it looks at, in the order of the topology; all of them if there is none.
+    only: Option<Arc<[NodeId]>>,
 }
 
 /// What of a kind makes its hierarchy.
@@ -78,15 +80,29 @@ impl PolicyKind {
 
 impl Hierarchy {
     pub fn new(objects: &Objects, topology: &Topology, shape: Shape) -> Hierarchy {
+        Hierarchy::of(objects, topology, shape, None)
+    }
+
+    /// The same as far as it concerns these nodes, which are in the order of the topology.
+    pub fn only(objects: &Objects, topology: &Topology, shape: Shape, nodes: Arc<[NodeId]>) -> Hierarchy {
+        Hierarchy::of(objects, topology, shape, Some(nodes))
+    }
+
+    fn of(objects: &Objects, topology: &Topology, shape: Shape, only: Option<Arc<[NodeId]>>) -> Hierarchy {
         let has_namespaces = shape.levels.contains(&LevelName::Level(Level::Namespace));
-        let mut hierarchy = Hierarchy { shape: Arc::new(shape), places: NodeMap::default(), has_namespaces };
+        let mut hierarchy = Hierarchy { shape: Arc::new(shape), places: NodeMap::default(), has_namespaces, only };
         let mut places = NodeVec::new(topology, &hierarchy.places);
         let mut found = Vec::new();
-        for &node in topology.order() {
+        for &node in hierarchy.order(topology) {
             places[node] = hierarchy.look(objects, topology, node, |above| Some(&places[above]), &mut found);
         }
         hierarchy.places = places.into();
         hierarchy
+    }
+
+    /// The nodes that it looks at, parents before children.
+    pub fn order<'o>(&'o self, topology: &'o Topology) -> &'o [NodeId] {
+        self.only.as_deref().unwrap_or_else(|| topology.order())
     }
 
     /// Looks at a node again, after its parents, and tells whether anything about it is different.

@@ -77,7 +77,7 @@ pub fn grant(from: &ObjectRef, group: &str, kind: &str, namespace: &str) -> Stri
 /// Policies that another has kept out, once for each of those.
 pub fn conflicted(engine: &Engine, findings: &mut Findings) {
     let mut rivals: BTreeMap<(PolicyId, PolicyId), BTreeSet<String>> = BTreeMap::new();
-    for stack in engine.models().iter().flat_map(|model| model.stacks().values()) {
+    for stack in engine.all_stacks() {
         for (loser, winner) in &stack.rejected {
             let target = engine.topology().name(engine.objects(), winner.node);
             rivals.entry((loser.policy, winner.policy)).or_default().insert(target);

@@ -109,7 +109,7 @@ impl Report {
         for (side, engine) in [&self.before, &self.after].into_iter().enumerate() {
             let there = nodes.iter().copied().filter(|node| engine.topology.has(*node));
             let within = engine.topology.below(there);
-            for status in engine.target_statuses_within(&within) {
+            for status in engine.target_statuses_within(engine.models(), &within) {
                 if nodes.contains(&status.target) {
                     affected.entry(status.target).or_default()[side] = status.affected_by;
                 }

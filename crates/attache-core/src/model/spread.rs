@@ -84,7 +84,7 @@ impl Model {
         let mut passed = Passed { sets, stacked: NodeVec::new(world.topology, &NodeMap::default()) };
         self.stacks.nodes().for_each(|node| passed.stacked[node] = true);
         let mut arriving = Arriving::default();
-        for &node in world.topology.order() {
+        for &node in hierarchy.order(world.topology) {
             let Some(place) = hierarchy.place(node) else { continue };
             if passed.sets[node].is_some() || self.is_beyond(world, node) {
                 continue;

@@ -8,7 +8,7 @@ use crate::object::ObjectRef;
 use crate::topology::NodeId;
 
 /// For each kind, the scopes that lie on the way.
-pub fn effective<'e>(engine: &'e Engine, request: &Request, trace: &Trace) -> Vec<(&'e Model, Vec<Scope>)> {
+pub fn effective(engine: &Engine, request: &Request, trace: &Trace) -> Vec<(Model, Vec<Scope>)> {
     let way = way(engine, trace);
     let world = engine.world();
     let from = request.from.as_deref().filter(|_| trace.service.is_some());
@@ -18,7 +18,7 @@ pub fn effective<'e>(engine: &'e Engine, request: &Request, trace: &Trace) -> Ve
     let delegating = trace.rules.split_last().map_or(&[][..], |(_, above)| above);
     let delegating: Vec<NodeId> =
         delegating.iter().flat_map(|passed| [engine.topology().whole(passed.rule), passed.rule]).collect();
-    let of_model = |model: &'e Model| {
+    let of_model = |model: Model| {
         let mut scopes = Vec::new();
         let targets = way.iter().filter(|node| !delegating.contains(node) && model.is_effective_target(world, **node));
         for &node in targets {
@@ -36,7 +36,7 @@ pub fn effective<'e>(engine: &'e Engine, request: &Request, trace: &Trace) -> Ve
         });
         (model, scopes)
     };
-    engine.models().iter().map(of_model).filter(|(_, scopes)| !scopes.is_empty()).collect()
+    engine.models_at(way.iter().copied()).into_iter().map(of_model).filter(|(_, scopes)| !scopes.is_empty()).collect()
 }
 
 /// Every node that the request passes, from the class of the gateway to the ports of the backends.

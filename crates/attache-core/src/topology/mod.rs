@@ -5,6 +5,7 @@
 //! [`Topology::namespace`].
 
 pub(crate) mod api;
+mod around;
 mod backends;
 pub(crate) mod build;
 mod certificates;
@@ -34,7 +35,7 @@ pub(crate) mod sections;
 mod tests;
 mod why;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
@@ -108,18 +109,6 @@ impl Topology {
     /// Every node, parents before children.
     pub fn order(&self) -> &[NodeId] {
         self.order.get_or_init(|| self.sorted().into())
-    }
-
-    /// Some nodes and everything below them.
-    pub fn below(&self, nodes: impl IntoIterator<Item = NodeId>) -> BTreeSet<NodeId> {
-        let mut found = BTreeSet::new();
-        let mut todo = Vec::from_iter(nodes);
-        while let Some(node) = todo.pop() {
-            if found.insert(node) {
-                todo.extend(self.children(node));
-            }
-        }
-        found
     }
 
     /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.

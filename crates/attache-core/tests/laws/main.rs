@@ -52,6 +52,23 @@ proptest! {
     }
 
     #[test]
+    fn a_model_at_a_node_says_of_it_what_a_whole_one_says(world in worlds()) {
+        let (engine, whole) = (world.engine(), world.engine());
+        for (node, _) in engine.topology().nodes() {
+            let here = engine.models_at([node]);
+            prop_assert_eq!(here.len(), whole.models().len());
+            for (here, everywhere) in here.iter().zip(whole.models()) {
+                let [found, expected] = [scopes(&engine, here, node), scopes(&whole, everywhere, node)];
+                prop_assert_eq!(found, expected, "at {}", name(&engine, node));
+                prop_assert_eq!(
+                    here.chains_at(engine.world(), node).iter().map(|(_, scopes)| scopes).sum::<u64>(),
+                    everywhere.chains_at(whole.world(), node).iter().map(|(_, scopes)| scopes).sum::<u64>()
+                );
+            }
+        }
+    }
+
+    #[test]
     fn who_is_accepted_is_who_the_reference_accepts(world in worlds()) {
         let engine = world.engine();
         for status in engine.policy_statuses() {

@@ -67,19 +67,18 @@ impl Describe {
             most: if wide { usize::MAX } else { MOST },
             most_lines: if wide { usize::MAX } else { MOST_LINES },
         };
-        let policy = input.engine.find_policy(&target.id);
-        match (policy, self.output) {
-            (Some(policy), None | Some(DescribeFormat::Wide)) => {
-                view.policy(policy, &problems(&input, &target), screen)?;
+        if let Some(policy) = input.engine.find_policy(&target.id) {
+            let problems = problems(&input, &target);
+            match self.output {
+                None | Some(DescribeFormat::Wide) => view.policy(policy, &problems, screen)?,
+                Some(format) => format.write(&describe_policy(&input, policy, &problems), screen)?,
             }
-            (Some(policy), Some(format)) => {
-                let problems = problems(&input, &target);
-                format.write(&describe_policy(&input, policy, &problems), screen)?;
-            }
-            (None, None | Some(DescribeFormat::Wide)) => view.object(&Description::new(&input, target), screen)?,
-            (None, Some(format)) => {
-                format.write(&describe_object(&input, &Description::new(&input, target)), screen)?;
-            }
+            return Ok(input.verdict);
+        }
+        let object = Description::new(&input, target);
+        match self.output {
+            None | Some(DescribeFormat::Wide) => view.object(&object, screen)?,
+            Some(format) => format.write(&describe_object(&input, &object), screen)?,
         }
         Ok(input.verdict)
     }

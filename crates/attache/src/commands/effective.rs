@@ -53,7 +53,7 @@ impl Effective {
             screen.widen();
         }
         let focus = Focus::parse(&input, &self.object, global)?;
-        let models = input.models(self.kind.as_deref())?;
+        let models = input.models(self.kind.as_deref(), &focus)?;
         match self.output {
             Some(Format::Json) => screen.json(&document(&input, &focus, &models))?,
             Some(Format::Yaml) => screen.yaml(&document(&input, &focus, &models))?,
@@ -99,7 +99,7 @@ impl Effective {
     }
 }
 
-fn document(input: &Input, focus: &Focus, models: &[&Model]) -> impl Serialize {
+fn document(input: &Input, focus: &Focus, models: &[Model]) -> impl Serialize {
     let items = Stream::new(move |item: &mut dyn FnMut(EffectivePolicy)| {
         for model in models {
             focus.scopes(input, model, &mut |scope| {
@@ -112,7 +112,7 @@ fn document(input: &Input, focus: &Focus, models: &[&Model]) -> impl Serialize {
     List::new("EffectivePolicyList", items)
 }
 
-fn in_force(input: &Input, focus: &Focus, models: &[&Model]) -> BTreeSet<PolicyId> {
+fn in_force(input: &Input, focus: &Focus, models: &[Model]) -> BTreeSet<PolicyId> {
     let mut policies = BTreeSet::new();
     for model in models {
         for group in focus.groups(input, model) {

@@ -56,7 +56,8 @@ impl Explain {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let input = Input::read(global)?;
         let (target, field) = self.target(&input, global)?;
-        let models = input.models(self.kind.as_deref())?;
+        let focus = Focus::on(&input, &target);
+        let models = input.models(self.kind.as_deref(), &focus)?;
         let wide = self.output == Some(Format::Wide);
         if wide {
             screen.widen();
@@ -67,7 +68,7 @@ impl Explain {
             most: if wide { usize::MAX } else { MOST },
             most_lines: if wide { usize::MAX } else { MOST_LINES },
         };
-        let answers = self.answers(&input, &target, &models);
+        let answers = answers(&input, &focus, &models);
         let fields: Vec<(Answer, Vec<Path>)> = answers
             .into_iter()
             .map(|answer| match &field {
@@ -122,26 +123,6 @@ impl Explain {
         }
     }
 
-    fn answers<'i>(&self, input: &'i Input, target: &Target, models: &[&'i Model]) -> Vec<Answer<'i>> {
-        let focus = Focus::on(input, target);
-        let view = EffectiveView { input, most: usize::MAX };
-        let mut answers = Vec::new();
-        for model in models {
-            for group in focus.groups(input, model) {
-                let merged = view.merged(model, &group);
-                if merged.is_empty() {
-                    answers.push(Answer::new(input, model, group, None));
-                    continue;
-                }
-                for (object, merged) in merged {
-                    let object = input.engine.objects().get(object).id.to_string();
-                    answers.push(Answer::new(input, model, group.clone(), Some((object, merged))));
-                }
-            }
-        }
-        answers
-    }
-
     fn write(&self, view: &ExplainView, answers: &[(Answer, Vec<Path>)], screen: &mut Screen) -> Result<(), Failure> {
         let said: Vec<&(Answer, Vec<Path>)> = answers.iter().filter(|(_, fields)| !fields.is_empty()).collect();
         let shown = cut(said.len(), view.most);
@@ -166,4 +147,23 @@ impl Explain {
         }
         Ok(())
     }
+}
+
+fn answers<'m>(input: &Input, focus: &Focus, models: &'m [Model]) -> Vec<Answer<'m>> {
+    let view = EffectiveView { input, most: usize::MAX };
+    let mut answers = Vec::new();
+    for model in models {
+        for group in focus.groups(input, model) {
+            let merged = view.merged(model, &group);
+            if merged.is_empty() {
+                answers.push(Answer::new(input, model, group, None));
+                continue;
+            }
+            for (object, merged) in merged {
+                let object = input.engine.objects().get(object).id.to_string();
+                answers.push(Answer::new(input, model, group.clone(), Some((object, merged))));
+            }
+        }
+    }
+    answers
 }

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
 
 use attache_core::topology::{Level, NodeId, Refused};
@@ -81,20 +81,9 @@ impl Topology {
 
 /// `nodes` with everything above and below them, parents first.
 fn around(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
-    let spread = |next: &dyn Fn(NodeId) -> Vec<NodeId>| {
-        let mut seen = HashSet::new();
-        let mut todo = nodes.to_vec();
-        while let Some(node) = todo.pop() {
-            if seen.insert(node) {
-                todo.extend(next(node));
-            }
-        }
-        seen
-    };
-    let above = spread(&|node| input.engine.topology().parents(node).to_vec());
-    let below = spread(&|node| input.engine.topology().children(node).to_vec());
-    let order = input.engine.topology().order().iter().copied();
-    order.filter(|node| above.contains(node) || below.contains(node)).collect()
+    let topology = input.engine.topology();
+    let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
+    topology.order().iter().copied().filter(|node| above.contains(node) || below.contains(node)).collect()
 }
 
 fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {

@@ -122,7 +122,7 @@ pub fn request_trace(
     input: &Input,
     request: &Request,
     trace: &Trace,
-    effective: &[(&Model, Vec<Scope>)],
+    effective: &[(Model, Vec<Scope>)],
     why: bool,
 ) -> RequestTrace {
     let topology = input.engine.topology();

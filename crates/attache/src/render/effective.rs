@@ -232,7 +232,7 @@ impl EffectiveView<'_> {
 }
 
 /// Why nothing is in force at some place.
-pub fn write_nothing(input: &Input, models: &[&Model], place: &str, screen: &mut Screen) -> io::Result<()> {
+pub fn write_nothing(input: &Input, models: &[Model], place: &str, screen: &mut Screen) -> io::Result<()> {
     let policies = input.engine.policies().len();
     let why = match (policies, models.is_empty()) {
         (0, _) => "the input has no policies of a known kind".to_owned(),

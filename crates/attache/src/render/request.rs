@@ -1,9 +1,7 @@
 //! The way of a request, for a person.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use attache_core::chain::ChainId;
 use attache_core::model::{Model, Scope};
 use attache_core::request::{
     Backend, Change, Filtered, HeaderChange, Outcome, PassedOver, Request, Trace, header_after,
@@ -15,9 +13,8 @@ use super::effective::EffectiveView;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, Painted, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut};
-use crate::documents::effective::says_something;
 use crate::input::Input;
-use crate::scopes::Group;
+use crate::scopes::Groups;
 
 pub struct RequestView<'i> {
     pub input: &'i Input,
@@ -30,7 +27,7 @@ impl RequestView<'_> {
     pub fn write(
         &self,
         trace: &Trace,
-        effective: &[(&Model, Vec<Scope>)],
+        effective: &[(Model, Vec<Scope>)],
         why: bool,
         screen: &mut Screen,
     ) -> io::Result<()> {
@@ -167,21 +164,17 @@ impl RequestView<'_> {
         }
     }
 
-    fn effective(&self, trace: &Trace, effective: &[(&Model, Vec<Scope>)], screen: &mut Screen) -> io::Result<()> {
+    fn effective(&self, trace: &Trace, effective: &[(Model, Vec<Scope>)], screen: &mut Screen) -> io::Result<()> {
         let view = EffectiveView { input: self.input, most: self.most };
         let mut shown = false;
         for (model, scopes) in effective {
-            let mut groups: BTreeMap<ChainId, Group> = BTreeMap::new();
+            let mut groups = Groups::default();
             for scope in scopes {
-                let new = Group { chain: scope.chain, scopes: 0, ends: Vec::new() };
-                let group = groups.entry(scope.chain).or_insert(new);
-                group.scopes += 1;
-                group.ends.extend(scope.nodes.last());
+                scope.nodes.last().iter().for_each(|end| groups.add(scope.chain, 1, **end));
             }
-            groups.retain(|chain, _| says_something(model.effective(self.input.engine.world(), *chain)));
-            for group in groups.values() {
+            for group in groups.in_force(self.input, model) {
                 writeln!(screen)?;
-                view.group(model, group, screen)?;
+                view.group(model, &group, screen)?;
                 shown = true;
             }
         }

@@ -9,6 +9,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
+use crate::scopes::Focus;
 
 /// List what is there, one line each
 ///
@@ -59,10 +60,11 @@ impl Get {
         }
         let kind = self.name.as_deref().or(self.kind.as_deref());
         let namespace = global.namespace.as_deref();
+        let everything = Focus::Everything { namespace: global.namespace.clone() };
         match self.what {
-            What::Policies => policies::get(&input, &input.models(kind)?, namespace, self.output, screen)?,
+            What::Policies => policies::get(&input, &input.kinds(kind)?, namespace, self.output, screen)?,
             What::Kinds => kinds::get(&input, &input.kinds(kind)?, self.output, screen)?,
-            What::Scopes => scopes::get(&input, &input.models(kind)?, namespace, self.output, screen)?,
+            What::Scopes => scopes::get(&input, &input.models(kind, &everything)?, namespace, self.output, screen)?,
         }
         Ok(input.verdict)
     }

@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-use attache_core::model::Model;
+use attache_core::kinds::{KindId, PolicyKind};
 use attache_core::policy::Policy;
 use attache_core::status::PolicyStatus;
 use serde::Serialize;
@@ -29,7 +29,7 @@ struct Item {
 
 pub fn get(
     input: &Input,
-    models: &[&Model],
+    kinds: &[(KindId, &PolicyKind)],
     namespace: Option<&str>,
     format: Option<Format>,
     screen: &mut Screen,
@@ -37,7 +37,7 @@ pub fn get(
     let engine = &input.engine;
     let is_wanted = |status: &PolicyStatus| {
         let kind = engine.policy(status.policy).kind;
-        models.iter().any(|model| model.id == input.engine.kinds().leader(kind))
+        kinds.iter().any(|(it, _)| engine.kinds().leader(*it) == engine.kinds().leader(kind))
             && namespace.is_none_or(|wanted| engine.policy_id(status.policy).namespace == wanted)
     };
     let statuses: Vec<PolicyStatus> = engine.policy_statuses().into_iter().filter(is_wanted).collect();

@@ -31,7 +31,7 @@ const MOST: usize = 50;
 
 pub fn get(
     input: &Input,
-    models: &[&Model],
+    models: &[Model],
     namespace: Option<&str>,
     format: Option<Format>,
     screen: &mut Screen,
@@ -84,7 +84,7 @@ fn count(input: &Input, model: &Model, namespace: Option<&str>) -> usize {
     chains.fold(0, |sum: usize, (_, scopes)| sum.saturating_add(usize::try_from(*scopes).unwrap_or(usize::MAX)))
 }
 
-fn first(input: &Input, models: &[&Model], namespace: Option<&str>, most: usize) -> Vec<Item> {
+fn first(input: &Input, models: &[Model], namespace: Option<&str>, most: usize) -> Vec<Item> {
     let mut items = Vec::new();
     for model in models {
         for node in targets(input, model, namespace) {
