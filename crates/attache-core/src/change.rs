@@ -172,9 +172,15 @@ fn untouched(engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) 
     if let [Some(before), Some(after)] = models
         && kinds.eq(others)
     {
-        let untouched = before.untouched(engines[0].world(), after, engines[1].world(), twins);
-        let there = untouched.iter().filter_map(|node| twins.node(*node)).collect();
-        return [untouched, there];
+        let here = before.untouched(engines[0].world(), after, engines[1].world(), twins);
+        let there: HashSet<NodeId> = here.iter().filter_map(|node| twins.node(*node)).collect();
+        // Scopes that end at nodes of one name are told apart by nobody: all of them are untouched, or none.
+        let are_all = |side: usize, node: NodeId, untouched: &HashSet<NodeId>| {
+            engines[side].topology().namesakes(node).all(|it| untouched.contains(&it))
+        };
+        let pairs = here.iter().filter_map(|node| Some((*node, twins.node(*node)?)));
+        let (here, there) = pairs.filter(|(node, twin)| are_all(0, *node, &here) && are_all(1, *twin, &there)).unzip();
+        return [here, there];
     }
     [HashSet::new(), HashSet::new()]
 }

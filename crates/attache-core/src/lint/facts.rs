@@ -20,7 +20,7 @@ pub struct Facts<'e> {
     pub losses: BTreeMap<(PolicyId, PolicyId, Loss), Lost<'e>>,
     /// Blocks that have a condition, with the scopes in which it did not hold.
     pub inactive: BTreeMap<(PolicyId, Which), u64>,
-    /// Blocks whose condition could not be evaluated, with one of the errors and the scopes.
+    /// Blocks whose condition could not be evaluated, with the first of the errors, by its words, and the scopes.
     pub errors: BTreeMap<(PolicyId, Which), (&'e str, u64)>,
     /// What a block lost to another of its own policy, with that one, and is in force nowhere.
     pub shadowed: BTreeMap<(PolicyId, Which, &'e Path), Which>,
@@ -84,7 +84,8 @@ impl<'e> Facts<'e> {
                     let holder = effective.origins.iter().find(|it| it.policy == by && it.path.starts_with(&lost.path));
                     let holder = holder.map_or(lost.which, |origin| origin.which);
                     if holder != lost.which {
-                        self.shadowed.insert((lost.policy, lost.which, &lost.path), holder);
+                        let first = self.shadowed.entry((lost.policy, lost.which, &lost.path)).or_insert(holder);
+                        *first = holder.min(*first);
                     }
                 }
                 reason => {
@@ -121,7 +122,8 @@ impl<'e> Facts<'e> {
             *count = count.saturating_add(scopes);
         }
         for warning in &effective.warnings {
-            let (_, count) = self.errors.entry((warning.policy, warning.which)).or_insert((&warning.message, 0));
+            let (error, count) = self.errors.entry((warning.policy, warning.which)).or_insert((&warning.message, 0));
+            *error = (*error).min(&warning.message);
             *count = count.saturating_add(scopes);
         }
     }

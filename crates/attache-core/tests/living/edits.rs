@@ -83,7 +83,10 @@ impl Editor {
     }
 
     fn step(&mut self) -> Option<Step> {
-        let there: Vec<(&ObjectRef, &Value)> = self.now.0.iter().collect();
+        // Where a kind is another, everything is: that is soon seen.
+        let kinds = self.dice.one_in(4);
+        let is_kind = |id: &ObjectRef| ["PolicyKind", "CustomResourceDefinition"].contains(&id.kind.as_str());
+        let there: Vec<(&ObjectRef, &Value)> = self.now.0.iter().filter(|(id, _)| kinds || !is_kind(id)).collect();
         let one = self.dice.of(&there).map(|(id, document)| ((*id).clone(), (*document).clone()));
         Some(match self.dice.below(20) {
             0..2 => Step::Delete(one?.0),
@@ -96,7 +99,7 @@ impl Editor {
                 Step::Delete(if self.dice.one_in(2) { gone } else { self.dice.of(&known)?.clone() })
             }
             8 => Step::Put(self.namespace()?),
-            9 => Step::Put(self.kind(&one?.0)?),
+            9 if kinds => Step::Put(self.kind(&one?.0)?),
             _ => {
                 let mut document = one?.1;
                 for _ in 0..=self.dice.below(6) / 5 {
@@ -229,11 +232,14 @@ impl Editor {
 }
 
 fn entry<'d>(document: &'d mut Value, field: &str) -> &'d mut Map<String, Value> {
-    let value = &mut document["metadata"][field];
-    if !value.is_object() {
-        *value = json!({});
-    }
-    value.as_object_mut().unwrap()
+    let object = |value: &mut Value| {
+        if !value.is_object() {
+            *value = json!({});
+        }
+    };
+    object(&mut document["metadata"]);
+    object(&mut document["metadata"][field]);
+    document["metadata"][field].as_object_mut().unwrap()
 }
 
 #[derive(Clone)]

@@ -202,3 +202,35 @@ put {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"b"}}
 "#,
     );
 }
+
+#[test]
+fn a_namespace_goes_with_the_last_route_of_a_mesh() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r0","namespace":"a-b"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"s0","namespace":"a"}]}}
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s0","namespace":"a"}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy0s.laws.io"},"spec":{"group":"laws.io","hierarchy":["Namespace","Backend"],"kind":"Policy0"}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p0"},"spec":{"overrides":{"rules":{}},"targetRefs":[{"kind":"Namespace","name":"a"}]}}
+batch
+delete ["gateway.networking.k8s.io","HTTPRoute","a-b","r0"]
+"#,
+    );
+}
+
+#[test]
+fn of_several_errors_of_a_condition_the_same_one_is_told() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g1"}}
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s1","namespace":"a-b"}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy1s.laws.io"},"spec":{"clusterTargets":true,"group":"laws.io","kind":"Policy1"}}
+{"apiVersion":"laws.io/v1","kind":"Policy1","metadata":{"name":"p2","namespace":"a-b"},"spec":{"targetRefs":[{"kind":"Gateway","name":"g1"}]}}
+{"apiVersion":"laws.io/v1","kind":"Policy1","metadata":{"name":"p5","namespace":"a-b"},"spec":{"rules":0,"targetRefs":[{"kind":"Service","name":"s1"}],"when":"spec.limits.a.x > 0"}}
+{"apiVersion":"laws.io/v1","kind":"Policy1","metadata":{"name":"p6","namespace":"a-b"},"spec":{"overrides":{"limits":{}},"targetRefs":[{"kind":"Service","name":"s1","sectionName":"p1"}]}}
+batch
+delete ["laws.io","Policy1","a-b","p2"]
+batch
+put {"apiVersion":"v1","kind":"Service","metadata":{"name":"s1","namespace":"a-b"},"spec":{"ports":[{},{"name":"p1"}]}}
+"#,
+    );
+}
