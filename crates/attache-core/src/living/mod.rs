@@ -11,6 +11,7 @@
 mod census;
 mod effects;
 mod gates;
+mod kinds;
 mod lookers;
 mod looking;
 mod names;
@@ -143,13 +144,16 @@ impl Living {
         }
         let gone: Vec<ObjectId> = touched.iter().filter(|it| it.after.is_none()).map(|it| it.id).collect();
         let objects = next.objects.clone();
-        let Ok((after, effects)) = self.follow(&before, next, &touched) else {
+        let was = self.with_models(&before, &touched);
+        next.models = was.models.clone();
+        let Ok((after, effects)) = self.follow(&was, next, &touched) else {
             self.rebuild(&objects);
             return Report::between(before, Arc::clone(&self.now));
         };
-        self.now = Arc::new(after);
+        let is = Arc::new(after);
+        self.now = self.without_models(&is, &touched);
         self.free_ids.extend(gone);
-        let report = Report::of(before, Arc::clone(&self.now), effects);
+        let report = Report::of(before, Arc::clone(&self.now), [was, is], effects);
         if self.now.objects().is_sparse() {
             let objects = self.now.objects().clone();
             self.rebuild(&objects);

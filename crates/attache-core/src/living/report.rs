@@ -19,21 +19,23 @@ pub struct Report {
     pub after: Arc<Engine>,
     /// What was followed step by step; without it the two are compared as a whole.
     effects: Option<Effects>,
+    /// Before and after, both with the models of kinds of which only one has policies.
+    sides: [Arc<Engine>; 2],
 }
 
 impl Report {
     pub(super) fn nothing(engine: Arc<Engine>) -> Report {
         let effects = Effects { affected: Some(Vec::new()), ..Effects::default() };
-        Report { before: Arc::clone(&engine), after: engine, effects: Some(effects) }
+        Report { effects: Some(effects), ..Report::between(Arc::clone(&engine), engine) }
     }
 
-    pub(super) fn of(before: Arc<Engine>, after: Arc<Engine>, effects: Effects) -> Report {
-        Report { before, after, effects: Some(effects) }
+    pub(super) fn of(before: Arc<Engine>, after: Arc<Engine>, sides: [Arc<Engine>; 2], effects: Effects) -> Report {
+        Report { before, after, effects: Some(effects), sides }
     }
 
     /// Of two states that are built independently of one another.
     pub fn between(before: Arc<Engine>, after: Arc<Engine>) -> Report {
-        Report { before, after, effects: None }
+        Report { sides: [Arc::clone(&before), Arc::clone(&after)], before, after, effects: None }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -45,8 +47,8 @@ impl Report {
 
     /// Every scope that came, went, or has something else in force, grouped by what changes.
     pub fn effective(&self) -> Vec<Change> {
-        let (before, after) = (&*self.before, &*self.after);
-        let Some(effects) = &self.effects else { return effective_changes(before, after) };
+        let Some(effects) = &self.effects else { return effective_changes(&self.before, &self.after) };
+        let [before, after] = [&*self.sides[0], &*self.sides[1]];
         let of_kind = |it: &OfKind| {
             let model = &after.models()[it.at];
             let models = [before.model(model.id), Some(model)];
@@ -93,10 +95,11 @@ impl Report {
     fn uncounted(&self, effects: &Effects) -> Vec<Affected> {
         let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
         for it in &effects.kinds {
-            let model = &self.after.models()[it.at];
-            let mut shifted = it.refolded.nodes(&self.after, model, &it.shifting);
+            let after = &self.sides[1];
+            let model = &after.models()[it.at];
+            let mut shifted = it.refolded.nodes(after, model, &it.shifting);
             shifted.extend(&it.shifted);
-            for engine in [&self.before, &self.after] {
+            for engine in &self.sides {
                 if let Some(model) = engine.model(model.id) {
                     nodes.extend(uncounted(engine.world(), model, shifted.iter().copied()));
                 }
@@ -106,7 +109,7 @@ impl Report {
             return Vec::new();
         }
         let mut affected: BTreeMap<NodeId, [Vec<PolicyId>; 2]> = BTreeMap::new();
-        for (side, engine) in [&self.before, &self.after].into_iter().enumerate() {
+        for (side, engine) in self.sides.iter().enumerate() {
             let there = nodes.iter().copied().filter(|node| engine.topology.has(*node));
             let within = engine.topology.below(there);
             for status in engine.target_statuses_within(engine.models(), &within) {

@@ -15,7 +15,7 @@ use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::kinds::{KindId, infer};
 use crate::model::{Ledger, Model, Moved};
-use crate::object::{Object, ObjectId};
+use crate::object::ObjectId;
 use crate::policy::{self, PolicyId, Wanted};
 use crate::topology::api::{self, GATEWAY_API, RouteKind};
 use crate::topology::{Edited, Level, NodeId, Unfollowable};
@@ -136,7 +136,7 @@ impl Step<'_> {
 
     fn is_followed_policy(&self, touched: &Touched, id: KindId) -> Result<(), Unfollowable> {
         let kind = self.next.kinds.get(id);
-        if kind.bindings.is_some() || self.before.model(id).is_none() {
+        if kind.bindings.is_some() {
             return Err(Unfollowable);
         }
         if kind.virtual_targets.is_empty() {
@@ -166,7 +166,6 @@ impl Step<'_> {
                 (Some(object), None) => {
                     self.next.topology.remove(it.id, &mut self.edited)?;
                     self.census.remove(it.id, &object.id);
-                    self.has_others(object)?;
                 }
                 (Some(_), Some(_)) if it.what.spec => {
                     self.next.topology.resection(&self.next.objects, it.id, &mut self.edited);
@@ -184,16 +183,5 @@ impl Step<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A kind has a model as long as there are policies of it, or of the kinds that decide with it.
-    fn has_others(&self, object: &Object) -> Result<(), Unfollowable> {
-        let kinds = &self.next.kinds;
-        let Some(kind) = kinds.find(&object.id.group, &object.id.kind) else { return Ok(()) };
-        let mut led = kinds.iter().filter(|(id, _)| kinds.leader(*id) == kinds.leader(kind)).map(|(_, kind)| kind);
-        match led.any(|kind| self.census.count(&kind.group, &kind.kind) > 0) {
-            true => Ok(()),
-            false => Err(Unfollowable),
-        }
     }
 }
