@@ -68,9 +68,6 @@ impl Topology {
     /// Takes the nodes of an object away. Whoever links to it must be linked again.
     pub fn remove(&mut self, id: ObjectId, edited: &mut Edited) -> Result<(), Unfollowable> {
         let node = NodeId::whole(id);
-        if self.node(node).frontend.is_some() {
-            return Err(Unfollowable);
-        }
         match self.node(node).level {
             Level::Route => self.unlink(node, edited)?,
             Level::Gateway => {

@@ -104,7 +104,7 @@ impl Topology {
         }
         let mut parents = found.parents;
         for (service, _) in found.frontends {
-            parents.push(self.frontend(NodeId::whole(*service)).ok_or(Unfollowable)?);
+            parents.push(self.add_frontend(NodeId::whole(*service), edited));
         }
         self.hang(route, &parents, edited)?;
         let (mut backends, mut ports) = (found.backends, found.ports);
@@ -201,21 +201,46 @@ impl Topology {
         Ok(())
     }
 
-    /// Whether the routes and backends that were edited stand on their own as they do when all is built anew.
-    pub fn settle(&self, objects: &Objects, edited: &Edited) -> Result<(), Unfollowable> {
+    /// The node that stands for a Service as the parent of routes, made if there is none.
+    fn add_frontend(&mut self, service: NodeId, edited: &mut Edited) -> NodeId {
+        if let Some(frontend) = self.frontend(service) {
+            return frontend;
+        }
+        let frontend = NodeId::part(self.take_parts(1, edited));
+        let it = Node { namespace: self.namespace(service), ..Node::new(Level::Frontend, self.node(service).owner) };
+        *self.nodes.entry(frontend) = Some(it);
+        self.edit(service, |node| node.frontend = Some(frontend));
+        self.count += 1;
+        self.changed();
+        edited.nodes.push(frontend);
+        frontend
+    }
+
+    /// Takes away what nothing hangs on any more: a Service is a parent only if it has routes, and some are backends only
+    /// by being named.
+    pub fn settle(&mut self, objects: &Objects, edited: &mut Edited) -> Result<(), Unfollowable> {
+        let mut lonely = Vec::new();
         for &node in &edited.nodes {
             let it = self.node(node);
-            let is_orphan = match it.level {
-                Level::Frontend => self.children(node).is_empty(),
+            match it.level {
+                Level::Frontend if self.children(node).is_empty() => lonely.push(node),
                 Level::Backend if it.section.is_none() && self.parents(node).is_empty() => {
                     let id = self.id(objects, node);
-                    api::level(&id.group, &id.kind) == Level::Other
+                    if api::level(&id.group, &id.kind) == Level::Other {
+                        return Err(Unfollowable);
+                    }
                 }
-                _ => false,
-            };
-            if is_orphan {
-                return Err(Unfollowable);
+                _ => {}
             }
+        }
+        lonely.sort_unstable();
+        lonely.dedup();
+        for frontend in lonely {
+            self.edit(self.whole(frontend), |node| node.frontend = None);
+            if let Ok(at) = frontend.place() {
+                self.free_parts(at as u32..at as u32 + 1, edited);
+            }
+            self.changed();
         }
         Ok(())
     }
