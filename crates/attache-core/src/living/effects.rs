@@ -279,12 +279,14 @@ impl Sides<'_> {
     /// Adds the nodes that have one name with some of these: scopes that end at them are told apart by nobody.
     fn add_namesakes(&self, nodes: &mut [Vec<NodeId>; 2]) {
         let sides = [(self.before, self.was), (self.after, self.is)];
-        let namesakes = sides.map(|(engine, model)| {
-            let namesakes = nodes.iter().flatten().flat_map(|node| engine.topology().namesakes(*node));
-            namesakes.filter(|it| model.is_effective_target(engine.world(), *it)).collect::<Vec<_>>()
-        });
-        for (nodes, namesakes) in nodes.iter_mut().zip(namesakes) {
-            nodes.extend(namesakes);
+        // Also on the other side: one of them may be gone.
+        let of = |engine: &Engine| -> Vec<NodeId> {
+            nodes.iter().flatten().flat_map(|node| engine.topology().namesakes(*node)).collect()
+        };
+        let namesakes = [of(self.before), of(self.after)].concat();
+        for (nodes, (engine, model)) in nodes.iter_mut().zip(sides) {
+            let there = namesakes.iter().filter(|it| engine.topology().has(**it));
+            nodes.extend(there.filter(|it| model.is_effective_target(engine.world(), **it)));
             nodes.sort_unstable();
             nodes.dedup();
         }

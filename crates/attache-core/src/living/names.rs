@@ -17,7 +17,9 @@ impl Step<'_> {
                 let level = api::level(&object.id.group, &object.id.kind);
                 ids.extend(namespace_of(&object.id).filter(|_| touched.what.exists));
                 ids.extend(class_of(object).filter(|_| level == Level::Gateway));
-                ids.extend(matches!(level, Level::Namespace | Level::GatewayClass).then(|| object.id.clone()));
+                let is_named =
+                    matches!(level, Level::Namespace | Level::GatewayClass) && object.id.namespace.is_empty();
+                ids.extend(is_named.then(|| object.id.clone()));
             }
         }
         let mut settled = Vec::new();

@@ -234,3 +234,14 @@ put {"apiVersion":"v1","kind":"Service","metadata":{"name":"s1","namespace":"a-b
 "#,
     );
 }
+
+#[test]
+fn a_namespace_within_another_is_nobodys_home() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r2","namespace":"a"}}
+batch
+put {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","namespace":"default"}}
+"#,
+    );
+}
