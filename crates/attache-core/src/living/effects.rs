@@ -190,8 +190,11 @@ impl Sides<'_> {
             let scopes = ledger.scopes(chain);
             let before = *scopes;
             *scopes += came - left;
-            count(-before, self.was(chain));
-            count(*scopes, self.is(chain));
+            let (was, is) = (self.was(chain), self.is(chain));
+            if before != *scopes || was.outcomes != is.outcomes {
+                count(-before, was);
+                count(*scopes, is);
+            }
             if before > left {
                 stayed.push(chain);
             }

@@ -109,21 +109,21 @@ pub fn uncounted(world: World<'_>, model: &Model, targets: impl Iterator<Item = 
 
 /// A way, as far as it matters to what stands above all routes: a node with all above it, and the Namespaces below that,
 /// between those that have policies.
-type Way = (Option<NodeId>, Vec<NodeId>);
+type Way = Arc<[NodeId]>;
 
 /// Counts who contributes where, remembering what chains and ways have in common.
 pub struct Supporting<'e> {
     engine: &'e Engine,
     model: &'e Model,
     contributors: HashMap<ChainId, Arc<[PolicyId]>>,
-    /// The only way to a node, if there is but one.
-    to: HashMap<NodeId, Option<Vec<NodeId>>>,
+    /// The only way to a node that has something below it, if there is but one.
+    ways: HashMap<NodeId, Option<Way>>,
     counts: HashMap<(Way, ChainId), i64>,
 }
 
 impl<'e> Supporting<'e> {
     pub fn new(engine: &'e Engine, model: &'e Model) -> Self {
-        Supporting { engine, model, contributors: HashMap::new(), to: HashMap::new(), counts: HashMap::new() }
+        Supporting { engine, model, contributors: HashMap::new(), ways: HashMap::new(), counts: HashMap::new() }
     }
 
     /// Counts the scopes that end at a target.
@@ -144,42 +144,39 @@ impl<'e> Supporting<'e> {
 
     /// Puts down what was counted.
     pub fn finish(mut self, shift: &mut Shift) {
-        for (((top, below), chain), count) in std::mem::take(&mut self.counts) {
-            let mut nodes = top.and_then(|top| self.to.get(&top).cloned().flatten()).unwrap_or_default();
-            for node in below {
-                if !nodes.contains(&node) {
-                    nodes.push(node);
-                }
-            }
-            self.along(&nodes, chain, count, shift);
+        for ((way, chain), count) in std::mem::take(&mut self.counts) {
+            self.along(&way, chain, count, shift);
         }
     }
 
-    /// The way to a target, if there is but one.
-    fn way(&mut self, target: NodeId) -> Option<Way> {
+    /// The way to a node, if there is but one.
+    fn way(&mut self, node: NodeId) -> Option<Way> {
         let (model, world) = (self.model, self.engine.world());
-        let mut below: Vec<NodeId> = Vec::new();
-        let mut at = Some(target);
-        while let Some(node) = at.filter(|node| !is_above_routes(world, *node)) {
-            let [arrival] = model.hierarchy().arrivals(node) else { return None };
-            let counts = |it: &NodeId| is_above_routes(world, *it) || model.stack(stack_node(world, *it)).is_some();
-            let first = below.len();
-            below.extend(model.above(world, node).chain([node]).filter(counts));
-            below[first..].reverse();
-            at = arrival.parent;
+        if is_above_routes(world, node) {
+            let mut nodes = Vec::new();
+            return model.only_way(world, node, &mut nodes).then(|| nodes.into());
         }
-        // With whom nothing is below that is counted does not matter.
-        let last = below.iter().position(|it| is_above_routes(world, *it)).unwrap_or(below.len());
-        below.drain(..last);
-        below.reverse();
-        if let Some(top) = at {
-            let to = self.to.entry(top).or_insert_with(|| {
-                let mut nodes = Vec::new();
-                model.only_way(world, top, &mut nodes).then_some(nodes)
-            });
-            to.as_ref()?;
+        let [arrival] = model.hierarchy().arrivals(node) else { return None };
+        let way = match arrival.parent {
+            Some(parent) => self.way_by(parent)?,
+            None => Way::default(),
+        };
+        let counts = |it: &NodeId| is_above_routes(world, *it) || model.stack(stack_node(world, *it)).is_some();
+        let is_new = |it: &NodeId| counts(it) && !way.contains(it);
+        let mut more = model.above(world, node).chain([node]).filter(is_new).peekable();
+        match more.peek() {
+            Some(_) => Some(way.iter().copied().chain(more).collect()),
+            None => Some(Arc::clone(&way)),
         }
-        Some((at, below))
+    }
+
+    fn way_by(&mut self, parent: NodeId) -> Option<Way> {
+        if let Some(known) = self.ways.get(&parent) {
+            return known.clone();
+        }
+        let way = self.way(parent);
+        self.ways.insert(parent, way.clone());
+        way
     }
 
     fn contributors(&mut self, chain: ChainId) -> Arc<[PolicyId]> {
