@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
 use super::restack::Stacked;
 use super::step::{Followed, Refolded, Step};
 use crate::chain::Hierarchy;
@@ -22,23 +24,33 @@ impl Step<'_> {
             return vec![Arc::default(); self.next.models().len()];
         }
         let mut models = self.next.models.take();
-        let mut done: Vec<([Arc<Hierarchy>; 2], Anew)> = Vec::new();
-        let settle = |model: &mut Model| {
-            let before = Arc::clone(model.hierarchy());
-            if let Some(([_, after], changed)) = done.iter().find(|([it, _], _)| Arc::ptr_eq(it, &before)) {
-                model.set_hierarchy(Arc::clone(after));
-                return Arc::clone(changed);
+        let mut before: Vec<Arc<Hierarchy>> = Vec::new();
+        for model in &models {
+            if !before.iter().any(|it| Arc::ptr_eq(it, model.hierarchy())) {
+                before.push(Arc::clone(model.hierarchy()));
             }
-            let mut hierarchy = Hierarchy::clone(&before);
-            let changed: Anew = self.settle_hierarchy(&mut hierarchy).into();
-            let after = Arc::new(hierarchy);
-            model.set_hierarchy(Arc::clone(&after));
-            done.push(([before, after], Arc::clone(&changed)));
-            changed
+        }
+        let settled = self.each(before, |before| {
+            let mut after = Hierarchy::clone(&before);
+            let changed: Anew = self.settle_hierarchy(&mut after).into();
+            (before, Arc::new(after), changed)
+        });
+        let settle = |model: &mut Model| {
+            let (_, after, changed) = settled.iter().find(|(before, ..)| Arc::ptr_eq(before, model.hierarchy()))?;
+            model.set_hierarchy(Arc::clone(after));
+            Some(Arc::clone(changed))
         };
-        let changes = models.iter_mut().map(settle).collect();
+        let changes = models.iter_mut().map(|model| settle(model).unwrap_or_default()).collect();
         self.next.models.put(models);
         changes
+    }
+
+    /// Does the same with each of several: at once, if much was edited.
+    fn each<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
+        match self.edited.nodes.len() < 200 {
+            true => items.into_iter().map(work).collect(),
+            false => items.into_par_iter().map(work).collect(),
+        }
     }
 
     fn settle_hierarchy(&self, hierarchy: &mut Hierarchy) -> Vec<NodeId> {
@@ -92,8 +104,8 @@ impl Step<'_> {
         }
         of_own.extend(self.edited.housed.iter().map(|node| (*node, Cause::Ways)));
         of_own.extend(self.edited.lives.iter().map(|node| (*node, Cause::Itself)));
-        let mut followed = Vec::new();
-        for (at, ((model, ledger), changed)) in models.iter_mut().zip(ledgers).zip(hierarchies).enumerate() {
+        let all: Vec<_> = models.iter_mut().zip(ledgers).zip(hierarchies).enumerate().collect();
+        let followed = self.each(all, |(at, ((model, ledger), changed))| {
             let mut dirty: Vec<(NodeId, Cause)> = changed.iter().map(|node| (*node, Cause::Ways)).collect();
             dirty.extend(&of_own);
             let mut refolded = Refolded::default();
@@ -124,12 +136,10 @@ impl Step<'_> {
                 true => Vec::new(),
                 false => model.follow(self.next.world(), ledger, dirty.into_iter(), &self.edited.gone),
             };
-            if !moved.is_empty() || !refolded.chains.is_empty() {
-                followed.push(Followed { at, moved, refolded });
-            }
-        }
+            (!moved.is_empty() || !refolded.chains.is_empty()).then_some(Followed { at, moved, refolded })
+        });
         self.next.models.put(models);
-        followed
+        followed.into_iter().flatten().collect()
     }
 
     /// The nodes at which the policies on a node are met first.

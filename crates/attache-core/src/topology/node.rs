@@ -304,4 +304,56 @@ impl Ids {
             _ => *self = Ids::of(&[&self.as_slice()[..at], &self.as_slice()[at + 1..]].concat()),
         }
     }
+
+    /// Takes some and adds others, all of them sorted.
+    pub fn exchange(&mut self, gone: &[NodeId], came: &[NodeId]) {
+        match (gone, came) {
+            (&[id], []) => return self.remove(id),
+            ([], &[id]) => return self.insert(id),
+            _ => {}
+        }
+        let gone = gone.iter().map(|id| (*id, false));
+        let mut edits: Vec<(NodeId, bool)> = gone.chain(came.iter().map(|id| (*id, true))).collect();
+        edits.sort_unstable();
+        edits.dedup();
+        let old = self.as_slice();
+        let (mut ids, mut from) = (Vec::with_capacity(old.len() + came.len()), 0);
+        // What lies between two of them is taken over in one go.
+        for (id, came) in edits {
+            let at = from + old[from..].partition_point(|it| *it < id);
+            ids.extend_from_slice(&old[from..at]);
+            ids.extend(came.then_some(id));
+            from = at + usize::from(old.get(at) == Some(&id));
+        }
+        ids.extend_from_slice(&old[from..]);
+        *self = if ids.len() > 8 { Ids::Many(std::sync::Arc::new(ids)) } else { Ids::of(&ids) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn some_are_taken_and_others_added(
+            ids in prop::collection::btree_set(0u32..40, 0..30),
+            gone in prop::collection::vec(0u32..40, 0..6),
+            came in prop::collection::vec(0u32..40, 0..6),
+        ) {
+            let sorted = |ids: &mut dyn Iterator<Item = u32>| {
+                let mut ids: Vec<NodeId> = ids.map(NodeId).collect();
+                ids.sort_unstable();
+                ids
+            };
+            let mut exchanged = Ids::of(&sorted(&mut ids.iter().copied()));
+            exchanged.exchange(&sorted(&mut gone.iter().copied()), &sorted(&mut came.iter().copied()));
+            let stayed: BTreeSet<u32> = ids.into_iter().filter(|id| !gone.contains(id)).chain(came).collect();
+            prop_assert_eq!(exchanged.as_slice(), sorted(&mut stayed.into_iter()));
+        }
+    }
 }

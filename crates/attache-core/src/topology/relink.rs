@@ -19,6 +19,13 @@ struct OfRoute<'f> {
     denied: &'f [(ObjectId, Denied)],
 }
 
+/// Routes with the parents that they have no more, and that they have now.
+#[derive(Default)]
+struct Hung {
+    gone: Vec<(NodeId, NodeId)>,
+    came: Vec<(NodeId, NodeId)>,
+}
+
 impl Found {
     /// What was found of each of some routes, which are all that were looked at, in this order.
     fn of_each(&self, routes: &[ObjectId]) -> impl Iterator<Item = (ObjectId, OfRoute<'_>)> {
@@ -79,9 +86,11 @@ impl Topology {
         if !found.delegations.is_empty() || !found.adopted.is_empty() {
             return Err(Unfollowable);
         }
+        let mut hung = Hung::default();
         for (id, found) in found.of_each(ids) {
-            self.link(id, found, edited)?;
+            self.link(id, found, &mut hung, edited)?;
         }
+        self.rehang(hung);
         // What is refused, and why, may depend on more than the links.
         self.refused.take();
         Ok(())
@@ -89,24 +98,33 @@ impl Topology {
 
     /// Takes all links of a route back.
     pub(super) fn unlink(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), Unfollowable> {
-        self.hang(route, &[], edited)?;
-        for rule in self.sections(route) {
-            self.send(rule, &[], &[], edited)?;
-        }
-        Ok(())
+        let mut hung = Hung::default();
+        self.hang(route, &[], &mut hung, edited)?;
+        self.rehang(hung);
+        self.send_nowhere(route, edited)
     }
 
-    fn link(&mut self, id: ObjectId, found: OfRoute<'_>, edited: &mut Edited) -> Result<(), Unfollowable> {
+    fn send_nowhere(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), Unfollowable> {
+        self.sections(route).try_for_each(|rule| self.send(rule, &[], &[], edited))
+    }
+
+    fn link(
+        &mut self,
+        id: ObjectId,
+        found: OfRoute<'_>,
+        hung: &mut Hung,
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
         let route = NodeId::whole(id);
         if !self.are_sections(route, found.rules) {
-            self.unlink(route, edited)?;
+            self.send_nowhere(route, edited)?;
             self.set_sections(route, found.rules.to_vec(), edited);
         }
         let mut parents = found.parents;
         for (service, _) in found.frontends {
             parents.push(self.add_frontend(NodeId::whole(*service), edited));
         }
-        self.hang(route, &parents, edited)?;
+        self.hang(route, &parents, hung, edited)?;
         let (mut backends, mut ports) = (found.backends, found.ports);
         for (number, rule) in (found.first_rule..).zip(self.sections(route)) {
             let backends = take(&mut backends, |(at, _)| *at == number).iter().map(|(_, backend)| *backend);
@@ -137,8 +155,14 @@ impl Topology {
         }
     }
 
-    /// Gives a route these parents, and no others.
-    fn hang(&mut self, route: NodeId, parents: &[NodeId], edited: &mut Edited) -> Result<(), Unfollowable> {
+    /// Gives a route these parents, and no others. The parents learn of it later, all at once.
+    fn hang(
+        &mut self,
+        route: NodeId,
+        parents: &[NodeId],
+        hung: &mut Hung,
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
         if self.parents(route) == parents {
             return Ok(());
         }
@@ -149,14 +173,26 @@ impl Topology {
                 Level::Frontend => edited.nodes.push(parent),
                 _ => {}
             }
-            self.edit(parent, |node| node.children.remove(route));
+            hung.gone.push((parent, route));
         }
-        for &parent in parents.iter().filter(|parent| !old.contains(parent)) {
-            self.edit(parent, |node| node.children.insert(route));
-        }
+        hung.came.extend(parents.iter().filter(|parent| !old.contains(parent)).map(|parent| (*parent, route)));
         self.edit(route, |node| node.parents = Ids::of(parents));
         edited.nodes.push(route);
         Ok(())
+    }
+
+    /// Tells parents which routes they have lost and got.
+    fn rehang(&mut self, Hung { mut gone, mut came }: Hung) {
+        gone.sort_unstable();
+        came.sort_unstable();
+        let (mut gone, mut came) = (gone.as_slice(), came.as_slice());
+        while let Some(&parent) = gone.first().into_iter().chain(came.first()).map(|(parent, _)| parent).min() {
+            let of_parent = |from: &mut &[(NodeId, NodeId)]| -> Vec<NodeId> {
+                take(from, |(it, _)| *it == parent).iter().map(|(_, route)| *route).collect()
+            };
+            let (gone, came) = (of_parent(&mut gone), of_parent(&mut came));
+            self.edit(parent, |node| node.children.exchange(&gone, &came));
+        }
     }
 
     /// Gives a rule these backends and ports of them, and no others.
