@@ -1,13 +1,13 @@
 //! The status of policies and targets in the words of their system, as Kubernetes conditions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
 use crate::attachment::Reason;
 use crate::chain::ChainId;
 use crate::engine::Engine;
-use crate::kinds::{DictatedBy, PolicyKind, Row, State};
+use crate::kinds::{DictatedBy, KindId, PolicyKind, Row, State};
 use crate::model::Model;
 use crate::object::ObjectRef;
 use crate::policy::{PolicyId, Wanted};
@@ -49,10 +49,11 @@ struct Subject {
 impl Engine {
     /// The conditions of each policy, sorted by type.
     pub fn policy_conditions(&self, statuses: &[PolicyStatus]) -> Vec<Vec<Condition>> {
-        let (company, alone) = (self.company(), Company::default());
-        let rejected = self.rejected_from();
+        let kinds: BTreeSet<KindId> =
+            statuses.iter().map(|status| self.kinds().leader(self.policy(status.policy).kind)).collect();
+        let (company, alone) = (self.company(kinds), Company::default());
         let of = |status: &PolicyStatus| {
-            let subject = self.subject(status, rejected.get(&status.policy).copied());
+            let subject = self.subject(status, self.rejected_from(status.policy));
             self.conditions_of(status, company.get(&status.policy).unwrap_or(&alone), &subject)
         };
         statuses.iter().map(of).collect()
@@ -200,13 +201,10 @@ impl Engine {
         }
     }
 
-    /// The first node from which each policy was rejected because of another.
-    fn rejected_from(&self) -> BTreeMap<PolicyId, NodeId> {
-        let mut nodes: BTreeMap<PolicyId, BTreeSet<NodeId>> = BTreeMap::new();
-        for (loser, _) in self.all_stacks().flat_map(|it| &it.rejected) {
-            nodes.entry(loser.policy).or_default().insert(loser.node);
-        }
-        nodes.into_iter().filter_map(|(policy, nodes)| Some((policy, *self.in_order(&nodes).first()?))).collect()
+    /// The first node from which a policy was rejected because of another.
+    fn rejected_from(&self, policy: PolicyId) -> Option<NodeId> {
+        let nodes: BTreeSet<NodeId> = self.rivals(policy).map(|(node, _)| node).collect();
+        self.in_order(&nodes).first().copied()
     }
 
     /// The target on which the policy was rejected, or else the first that it names.
@@ -238,11 +236,11 @@ impl Engine {
         }
     }
 
-    /// What every policy has to do with others.
-    fn company(&self) -> HashMap<PolicyId, Company> {
+    /// What every policy of some kinds has to do with others.
+    fn company(&self, kinds: BTreeSet<KindId>) -> HashMap<PolicyId, Company> {
         let mut company = HashMap::new();
-        for model in self.models() {
-            for (chain, _) in model.scope_counts(self.world()) {
+        for model in kinds.into_iter().filter_map(|kind| self.model(kind)) {
+            for &(chain, _) in model.scope_counts(self.world()) {
                 self.meet(model, chain, &mut company);
             }
         }

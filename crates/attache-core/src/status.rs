@@ -72,11 +72,13 @@ pub(crate) type Tallies = Table<Option<Arc<Tally>>>;
 impl Engine {
     /// The status of every policy, in the order of names.
     pub fn policy_statuses(&self) -> Vec<PolicyStatus> {
+        self.tallies();
         self.policies().map(|(policy, _)| self.policy_status(policy)).collect()
     }
 
     pub fn policy_status(&self, policy: PolicyId) -> PolicyStatus {
-        let tally = self.tallies().get(policy.0.0 as usize).cloned().flatten().unwrap_or_default();
+        let tallies = self.tallies.get().or_else(|| self.tallies_of(self.policies.get(policy)?.kind));
+        let tally = tallies.and_then(|all| all.get(policy.0.0 as usize).cloned().flatten()).unwrap_or_default();
         let is_it = |attachment: &Attachment| attachment.policy == policy;
         let accepted = self.stacks_of(policy).any(|stack| stack.accepted.iter().any(is_it));
         let refused = self.refusals(policy);
@@ -96,16 +98,19 @@ impl Engine {
         }
         self.tallies.get_or_init(|| {
             let mut tallies = Tallies::default();
-            for model in self.models() {
-                for (chain, scopes) in model.scope_counts(self.world()) {
-                    for (policy, outcome) in &model.effective(self.world(), chain).outcomes {
-                        let tally = tallies.entry(policy.0.0 as usize).get_or_insert_default();
-                        Arc::make_mut(tally).count(i128::from(scopes), outcome);
-                    }
-                }
-            }
+            self.models().iter().for_each(|model| self.tally(model, &mut tallies));
             tallies
         })
+    }
+
+    /// Counts what became of the policies of one model.
+    pub(crate) fn tally(&self, model: &Model, tallies: &mut Tallies) {
+        for &(chain, scopes) in model.scope_counts(self.world()) {
+            for (policy, outcome) in &model.effective(self.world(), chain).outcomes {
+                let tally = tallies.entry(policy.0.0 as usize).get_or_insert_default();
+                Arc::make_mut(tally).count(i128::from(scopes), outcome);
+            }
+        }
     }
 
     /// Every node to whose scopes policies at it or above it contribute, in the order of the topology.

@@ -66,6 +66,14 @@ impl<T: Clone + Default> Table<T> {
         &mut Arc::make_mut(&mut twig[at / LEAF % FAN])[at % LEAF]
     }
 
+    /// Every value, to change it.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let branches = Arc::make_mut(&mut self.branches).iter_mut();
+        let twigs = branches.flat_map(|branch| Arc::make_mut(branch).iter_mut());
+        let leaves = twigs.flat_map(|twig| Arc::make_mut(twig).iter_mut());
+        leaves.flat_map(|leaf| Arc::make_mut(leaf).iter_mut()).take(self.len)
+    }
+
     pub fn push(&mut self, value: T) -> usize {
         let at = self.len;
         *self.entry(at) = value;

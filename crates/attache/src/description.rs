@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use attache_core::chain::Link;
 use attache_core::conditions::Condition;
-use attache_core::lint::{Finding, lint, lint_references};
+use attache_core::lint::{Finding, lint_kind, lint_references};
 use attache_core::model::Model;
 use attache_core::object::{Object, ObjectRef};
 use attache_core::policy::{PolicyId, Wanted};
@@ -141,8 +141,10 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
     let policies = engine.policies().map(|(policy, _)| policy);
     let unwanted = policies.filter(|policy| wants(input, *policy, &target.id) && !engine.refusals(*policy).is_empty());
     let unwanted: BTreeSet<&ObjectRef> = unwanted.map(|policy| engine.policy_id(policy)).collect();
-    let lint = if engine.find_policy(&target.id).is_some() { lint } else { lint_references };
-    let mut findings = lint(engine, &input.problems);
+    let mut findings = match engine.find_policy(&target.id) {
+        Some(policy) => lint_kind(engine, &input.problems, engine.policy(policy).kind),
+        None => lint_references(engine, &input.problems),
+    };
     findings.retain(|finding| {
         let Some(object) = finding.problem.object.as_deref() else { return false };
         let path = finding.problem.path.as_ref();

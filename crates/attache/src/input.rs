@@ -233,8 +233,9 @@ impl Input {
 
 fn load(global: &Global) -> Result<(Reading, Vec<PolicyKind>), Failure> {
     files_given(global)?;
-    let (kinds, _) = built_in();
-    let reading = source::load(&global.files, global.quiet, |group, kind| is_cluster_scoped(&kinds, group, kind));
+    let read = || source::read_all(&global.files, global.quiet);
+    let (reading, (kinds, _)) = rayon::join(read, built_in);
+    let reading = source::settle(reading, |group, kind| is_cluster_scoped(&kinds, group, kind));
     Ok((reading, kinds))
 }
 

@@ -6,6 +6,8 @@ use hashbrown::HashMap;
 
 use crate::engine::Engine;
 use crate::fold::{Effective, Loss};
+use crate::kinds::KindId;
+use crate::model::Model;
 use crate::policy::{Policy, PolicyId, Which};
 use crate::status::PolicyStatus;
 use crate::value::Path;
@@ -36,7 +38,18 @@ pub struct Lost<'e> {
 
 impl<'e> Facts<'e> {
     pub fn of(engine: &'e Engine) -> Facts<'e> {
-        let statuses = engine.policy_statuses();
+        Facts::new(engine, engine.policy_statuses(), engine.models().iter())
+    }
+
+    /// Of the policies of one kind, and of those that decide with it.
+    pub fn of_kind(engine: &'e Engine, kind: KindId) -> Facts<'e> {
+        let leader = |kind: KindId| engine.kinds().leader(kind);
+        let own = engine.policies().filter(|(_, policy)| leader(policy.kind) == leader(kind));
+        let statuses = own.map(|(policy, _)| engine.policy_status(policy)).collect();
+        Facts::new(engine, statuses, engine.model(kind).into_iter())
+    }
+
+    fn new(engine: &'e Engine, statuses: Vec<PolicyStatus>, models: impl Iterator<Item = &'e Model>) -> Facts<'e> {
         let mut facts = Facts {
             engine,
             position: statuses.iter().enumerate().map(|(at, status)| (status.policy, at)).collect(),
@@ -48,8 +61,8 @@ impl<'e> Facts<'e> {
             removed: BTreeMap::new(),
         };
         let mut folded = Vec::new();
-        for model in engine.models() {
-            for (chain, scopes) in model.scope_counts(engine.world()) {
+        for model in models {
+            for &(chain, scopes) in model.scope_counts(engine.world()) {
                 folded.push((&**model.effective(engine.world(), chain), scopes));
             }
         }

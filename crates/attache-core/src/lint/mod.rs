@@ -22,6 +22,7 @@ mod topology;
 use std::cmp::Ordering;
 
 use crate::engine::Engine;
+use crate::kinds::KindId;
 use crate::object::Object;
 use crate::problem::Problem;
 use crate::value::Path;
@@ -70,10 +71,18 @@ const OUTCOMES: &[fn(&Facts<'_>, &mut Findings)] = &[
 /// Everything there is to find, in the order of files, places and objects. `reading` is what was wrong with the input
 /// before it came to the engine.
 pub fn lint(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
-    let facts = Facts::of(engine);
+    with_outcomes(engine, reading, &Facts::of(engine))
+}
+
+/// The same without what is wrong with what policies of other kinds come to.
+pub fn lint_kind(engine: &Engine, reading: &[Problem], kind: KindId) -> Vec<Finding> {
+    with_outcomes(engine, reading, &Facts::of_kind(engine, kind))
+}
+
+fn with_outcomes(engine: &Engine, reading: &[Problem], facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = unordered(engine, reading);
     for check in OUTCOMES {
-        check(&facts, &mut findings);
+        check(facts, &mut findings);
     }
     settled(engine, findings)
 }

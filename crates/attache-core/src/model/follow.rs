@@ -68,6 +68,7 @@ impl Model {
     /// Forgets what was found for those who asked.
     pub(crate) fn renew(&mut self) {
         self.whole = OnceLock::new();
+        self.counts = OnceLock::new();
     }
 
     pub(crate) fn set_stack(&mut self, node: NodeId, stack: Option<Stack>) {

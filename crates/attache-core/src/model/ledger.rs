@@ -46,7 +46,7 @@ impl Ledger {
         for (chain, above, link) in model.chains.iter() {
             ledger.hang(chain, above, link);
         }
-        for (chain, scopes) in model.scope_counts(world) {
+        for &(chain, scopes) in model.scope_counts(world) {
             *ledger.scopes(chain) = i128::from(scopes);
         }
         ledger

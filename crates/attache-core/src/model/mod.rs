@@ -9,7 +9,7 @@ mod untouched;
 
 use std::sync::{Arc, OnceLock};
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Link, SetId, Terms, is_effective_target};
 use crate::fold::{Effective, Units};
@@ -54,6 +54,7 @@ pub struct Model {
     /// With the chains of backends, too: see [`Model::is_beyond`].
     whole: OnceLock<Arc<Model>>,
     is_whole: bool,
+    counts: OnceLock<Arc<[(ChainId, u64)]>>,
 }
 
 /// What a chain comes to, once somebody has asked. Whoever shares the chain shares it.
@@ -78,6 +79,7 @@ impl Model {
             folded: Table::default(),
             whole: OnceLock::new(),
             is_whole: !ends_before_backends(kind),
+            counts: OnceLock::new(),
         };
         model.spread(world);
         model
@@ -123,24 +125,31 @@ impl Model {
 
     /// Works out every chain that reaches an effective target.
     pub fn fold_all(&self, world: World<'_>) {
-        let wanted = self.scope_counts(world);
-        let wanted: Vec<ChainId> = wanted.into_iter().map(|(chain, _)| chain).collect();
-        wanted.into_par_iter().for_each(|chain| {
-            self.effective(world, chain);
-        });
+        self.scope_counts(world).par_iter().for_each(|(chain, _)| _ = self.effective(world, *chain));
     }
 
     /// The chains that reach effective targets, in order, each with the number of scopes in which it does.
-    pub fn scope_counts(&self, world: World<'_>) -> Vec<(ChainId, u64)> {
-        let mut counts = vec![0u64; self.folded.len()];
-        for node in self.effective_targets(world) {
-            for &(chain, scopes) in self.chains_at(world, node) {
-                let count = &mut counts[chain.0 as usize];
-                *count = count.saturating_add(scopes);
+    pub fn scope_counts(&self, world: World<'_>) -> &[(ChainId, u64)] {
+        self.counts.get_or_init(|| {
+            // By sets first: most targets have the same as others.
+            let mut targets = vec![0u64; self.sets.bound()];
+            for (node, set) in self.at.iter() {
+                if let Some(set) = set
+                    && self.is_effective_target(world, node)
+                {
+                    targets[set.0 as usize] += 1;
+                }
             }
-        }
-        let chains = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
-        chains.map(|(i, count)| (ChainId(i as u32), count)).collect()
+            let mut counts = vec![0u64; self.folded.len()];
+            for (set, targets) in targets.into_iter().enumerate().filter(|(_, targets)| *targets > 0) {
+                for &(chain, scopes) in self.sets.get(SetId(set as u32)) {
+                    let count = &mut counts[chain.0 as usize];
+                    *count = count.saturating_add(scopes.saturating_mul(targets));
+                }
+            }
+            let chains = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+            chains.map(|(i, count)| (ChainId(i as u32), count)).collect()
+        })
     }
 
     /// What a chain comes to over a value that the object itself has.
@@ -154,9 +163,9 @@ impl Model {
     }
 
     pub fn is_effective_target(&self, world: World<'_>, node: NodeId) -> bool {
-        self.hierarchy.has(node)
+        is_effective_target(&self.kind, world.objects, world.topology, node)
             && world.topology.live(node)
-            && is_effective_target(&self.kind, world.objects, world.topology, node)
+            && self.hierarchy.has(node)
     }
 
     pub fn stack(&self, node: NodeId) -> Option<&Stack> {

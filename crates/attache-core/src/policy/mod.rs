@@ -8,6 +8,7 @@ mod validation;
 use std::ops::Index;
 use std::sync::{Arc, LazyLock};
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use smol_str::SmolStr;
 
 use crate::cel::Condition;
@@ -29,12 +30,15 @@ pub struct PolicyId(pub ObjectId);
 pub struct Policies(Table<Option<Arc<Policy>>>);
 
 impl Policies {
-    pub fn read(objects: &Objects, kinds: &Registry) -> Policies {
+    pub fn read<'k>(objects: &Objects, kinds: &'k Registry) -> Policies {
+        let of_kind = |(id, kind): (KindId, &'k PolicyKind)| {
+            objects.each(&kind.group, &kind.kind).map(move |(object, it)| (object, it, id, kind))
+        };
+        let all: Vec<_> = kinds.iter().flat_map(of_kind).collect();
+        let all = all.into_par_iter().map(|(object, it, id, kind)| read(object, it, id, kind));
         let mut policies = Policies::default();
-        for (id, kind) in kinds.iter() {
-            for (object, it) in objects.each(&kind.group, &kind.kind) {
-                policies.set(PolicyId(object), Some(read(object, it, id, kind)));
-            }
+        for policy in all.collect::<Vec<Policy>>() {
+            policies.set(PolicyId(policy.object), Some(policy));
         }
         policies
     }

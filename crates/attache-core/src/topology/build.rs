@@ -1,6 +1,6 @@
 //! Puts a topology together: nodes first, then the links of each object on its own, then what follows from them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::iter::ParallelIterator;
@@ -12,6 +12,7 @@ use super::links::Links;
 use super::sections;
 use super::{Grants, Level, Node, NodeId, NodeMap, Owner, Topology, link};
 use crate::object::{ObjectId, ObjectRef, Objects};
+use crate::table::Table;
 
 /// Objects are read in parallel, this many at a time.
 const CHUNK: usize = 512;
@@ -113,12 +114,11 @@ impl Topology {
         self.add_frontends(&mut found);
         found.links.extend(self.links_to_sections());
         for (parent, child) in &found.links {
-            let named_as_backend = self.node(*parent).level == Level::RouteRule;
-            if named_as_backend && self.node(*child).level == Level::Other {
+            let is_unknown = self.node(*child).level == Level::Other;
+            if is_unknown && self.node(*parent).level == Level::RouteRule {
                 self.edit(*child, |node| node.level = Level::Backend);
             }
         }
-        self.settle_namespaces(objects);
         let wholes = self.nodes.wholes();
         let count = wholes + self.nodes.parts();
         let place = |node: NodeId| node.place().map_or_else(|whole| whole, |part| wholes + part);
@@ -130,13 +130,12 @@ impl Topology {
         let named = |&(port, rule): &(NodeId, u32)| (port, NodeId::part(first_rule + rule));
         let rules = Links::new(count, &found.ports, place, named);
         let ports = Links::new(count, &found.ports, place, |pair| (named(pair).1, named(pair).0));
-        let ids: Vec<NodeId> = self.nodes().map(|(id, _)| id).collect();
-        for (at, id) in ids.into_iter().enumerate() {
-            self.edit(id, |node| {
-                node.parents = parents.of(at);
-                node.children = children.of(at);
-                node.across = if node.level == Level::RouteRule { ports.of(at) } else { rules.of(at) };
-            });
+        let mut homes = Homes::new(objects, &self.named, &self.by_name);
+        for (at, node) in self.nodes.iter_mut().flatten().enumerate() {
+            node.parents = parents.of(at);
+            node.children = children.of(at);
+            node.across = if node.level == Level::RouteRule { ports.of(at) } else { rules.of(at) };
+            node.namespace = homes.of(node.owner);
         }
         for listener in found.unserved {
             self.edit(listener, |node| node.served = false);
@@ -186,30 +185,12 @@ impl Topology {
         }
     }
 
-    fn settle_namespaces(&mut self, objects: &Objects) {
-        let mut last: (&str, Option<NodeId>) = ("", None);
-        let ids: Vec<NodeId> = self.nodes().map(|(id, _)| id).collect();
-        for id in ids {
-            let name = match self.node(id).owner {
-                Owner::Object(object) => objects.get(object).id.namespace.as_str(),
-                Owner::Named(_) => "",
-            };
-            if name != last.0 {
-                last = (name, self.find(objects, &ObjectRef::new("", "Namespace", "", name)));
-            }
-            let mut namespace = last.1;
-            if let Owner::Named(at) = self.node(id).owner {
-                namespace = namespace_of(&self.named[at as usize]).and_then(|it| self.find(objects, &it));
-            }
-            if namespace.is_some() {
-                self.edit(id, |node| node.namespace = namespace);
-            }
-        }
-    }
-
     /// Where a node stands in the order, parents before children: by level, routes and rules by depth of delegation.
     pub(crate) fn rank(&self, deepest: u32, id: NodeId) -> usize {
-        let node = self.node(id);
+        self.rank_of(deepest, self.node(id))
+    }
+
+    fn rank_of(&self, deepest: u32, node: &Node) -> usize {
         let level = node.level as usize;
         match node.level {
             Level::Route | Level::RouteRule if deepest > 0 => {
@@ -229,15 +210,15 @@ impl Topology {
     pub(super) fn sorted(&self) -> Vec<NodeId> {
         let deepest = self.deepest();
         let mut start = vec![0usize; Level::Other as usize + 2 * deepest as usize + 2];
-        for (id, _) in self.nodes() {
-            start[self.rank(deepest, id) + 1] += 1;
+        for (_, node) in self.nodes() {
+            start[self.rank_of(deepest, node) + 1] += 1;
         }
         for at in 1..start.len() {
             start[at] += start[at - 1];
         }
         let mut order = vec![NodeId::part(0); self.count];
-        for (id, _) in self.nodes() {
-            let at = &mut start[self.rank(deepest, id)];
+        for (id, node) in self.nodes() {
+            let at = &mut start[self.rank_of(deepest, node)];
             order[*at] = id;
             *at += 1;
         }
@@ -259,5 +240,33 @@ impl Topology {
         let needs =
             matches!(self.node(id).level, Level::ListenerSet | Level::Listener | Level::Route | Level::RouteRule);
         !needs || self.parents(id).iter().any(|parent| self.live(*parent))
+    }
+}
+
+/// Finds the Namespaces of nodes, one after the other.
+struct Homes<'t> {
+    objects: &'t Objects,
+    named: &'t Table<ObjectRef>,
+    by_name: &'t BTreeMap<ObjectRef, NodeId>,
+    /// Objects are sorted by kind and namespace: most live where the one before does.
+    last: (&'t str, Option<NodeId>),
+}
+
+impl<'t> Homes<'t> {
+    fn new(objects: &'t Objects, named: &'t Table<ObjectRef>, by_name: &'t BTreeMap<ObjectRef, NodeId>) -> Homes<'t> {
+        Homes { objects, named, by_name, last: ("", None) }
+    }
+
+    fn of(&mut self, owner: Owner) -> Option<NodeId> {
+        let id = match owner {
+            Owner::Object(object) => &self.objects.get(object).id,
+            Owner::Named(at) => &self.named[at as usize],
+        };
+        if id.namespace != self.last.0 {
+            let namespace = namespace_of(id)
+                .and_then(|it| self.objects.find(&it).map(NodeId::whole).or_else(|| self.by_name.get(&it).copied()));
+            self.last = (&id.namespace, namespace);
+        }
+        self.last.1
     }
 }

@@ -89,6 +89,11 @@ impl<T: Clone + Default> NodeMap<T> {
         NodeMap { wholes: wholes.into_iter().collect(), parts: parts.into_iter().collect() }
     }
 
+    /// In the order of ids, to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.wholes.iter_mut().chain(self.parts.iter_mut())
+    }
+
     pub fn entry(&mut self, node: NodeId) -> &mut T {
         match node.place() {
             Ok(part) => self.parts.entry(part),

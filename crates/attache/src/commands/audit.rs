@@ -161,8 +161,8 @@ fn check(input: &Input, required: Required, today: &str, global: &Global) -> Res
         && let Some(model) = input.engine.model(requirement.kind)
     {
         let world = input.engine.world();
-        let chains = model.scope_counts(world).into_iter();
-        let paths = chains.flat_map(|(chain, _)| model.effective(world, chain).origins.iter().map(|it| &it.path));
+        let chains = model.scope_counts(world).iter();
+        let paths = chains.flat_map(|(chain, _)| model.effective(world, *chain).origins.iter().map(|it| &it.path));
         finding.near = nearest_rules(rule, paths);
     }
     Ok(finding)

@@ -93,7 +93,8 @@ impl Lint {
                 LintView { input: &input, most, suppressed: findings.len() - shown.len() }.write(&shown, screen)?;
             }
         }
-        Ok(verdict)
+        // Of what could not be read nobody knows whether it is fine.
+        if input.engine.objects().is_empty() { Err(Failure::Shown) } else { Ok(verdict) }
     }
 
     fn verdict(&self, findings: &[Finding]) -> Verdict {

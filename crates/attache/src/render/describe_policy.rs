@@ -33,15 +33,14 @@ impl DescribeView<'_> {
         if blocks.is_empty() {
             writeln!(screen, "  {}", paint(DIM, "nothing"))?;
         }
-        let statuses = engine.policy_statuses();
-        let Some(at) = statuses.iter().position(|status| status.policy == policy) else { return Ok(()) };
-        let status = &statuses[at];
+        let status = &engine.policy_status(policy);
         section("in force", screen)?;
         let mut table = Table::plain(2);
         table.row([status_word(status), format!("in {} scopes", in_force(status)).into()]);
         table.write(screen)?;
         self.reach(&name, &engine.reach(policy, None), screen)?;
-        let conditions = engine.policy_conditions(&statuses[at..=at]).into_iter().flatten().collect::<Vec<_>>();
+        let conditions =
+            engine.policy_conditions(std::slice::from_ref(status)).into_iter().flatten().collect::<Vec<_>>();
         write_conditions(&conditions, "none", screen)?;
         self.problems(problems, screen)?;
         let ends = status.by.iter().map(|by| format!("describe {}", self.input.policy(*by))).take(self.most);

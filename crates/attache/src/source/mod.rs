@@ -32,18 +32,29 @@ use progress::Progress;
 ///
 /// `cluster_scoped` knows kinds that are cluster-scoped, beside those that the input itself declares.
 pub fn load(inputs: &[PathBuf], quiet: bool, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
+    settle(read_all(inputs, quiet), cluster_scoped)
+}
+
+/// Everything that is there, with namespaces as written.
+pub fn read_all(inputs: &[PathBuf], quiet: bool) -> Reading {
     let found = files::find(inputs);
     let problems = found.problems();
     let progress = Progress::new(size(&found), quiet);
-    let Reading { mut objects, problems: more } = found
+    let Reading { objects, problems: more } = found
         .files
         .into_par_iter()
         .map(|file| read(&file, &progress))
         .fold(Reading::default, Reading::joined)
         .reduce(Reading::default, Reading::joined);
+    Reading { objects, problems: [problems, more].concat() }
+}
+
+/// Each object once, and in a namespace only if its kind is.
+pub fn settle(reading: Reading, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
+    let Reading { mut objects, problems } = reading;
     text::settle_scopes(&mut objects, cluster_scoped);
     let (objects, warnings) = duplicates::keep_last(objects);
-    Reading { objects, problems: [problems, more, warnings].concat() }
+    Reading { objects, problems: [problems, warnings].concat() }
 }
 
 /// As [`load`], file by file: everything that is there, with namespaces as written.
