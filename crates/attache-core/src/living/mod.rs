@@ -5,8 +5,13 @@
 //! ```
 //!
 //! Each step works on a clone of the engine, which shares with it all that stays the same. What several objects decide
-//! together (policy kinds, Gateways with their listeners, delegation, contests for a hostname, bindings, what exists only
-//! by being named) is not followed: then everything is built anew, and the two states are compared.
+//! together is decided again by all of them and nobody else, with the functions that build a topology: Gateways with their
+//! ListenerSets, and HTTPRoutes and GRPCRoutes whose hostnames meet.
+//!
+//! A few changes are not followed: then everything is built anew, and the two states are compared. They are those of policy
+//! kinds and CRDs, of what binds policies to places, of what policies make exist by naming it, of routes that delegate to
+//! others, of objects that are backends only because a route names them, of what stands before waypoints, of the root
+//! namespace of a kind, and the first GRPCRoute beside HTTPRoutes.
 
 mod census;
 mod effects;

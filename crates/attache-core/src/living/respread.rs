@@ -16,6 +16,13 @@ use crate::topology::{Level, NodeId};
 /// The nodes that a hierarchy sees otherwise than before.
 type Anew = Arc<[NodeId]>;
 
+fn add(by_rank: &mut Vec<Vec<NodeId>>, rank: usize, node: NodeId) {
+    if by_rank.len() <= rank {
+        by_rank.resize_with(rank + 1, Vec::new);
+    }
+    by_rank[rank].push(node);
+}
+
 impl Step<'_> {
     /// Looks again at what each hierarchy makes of the nodes that were edited, and what is below them. One
     /// for each model.
@@ -23,6 +30,7 @@ impl Step<'_> {
         if self.edited.is_empty() && !self.has_waypoints() {
             return vec![Arc::default(); self.next.models().len()];
         }
+        let by_rank = self.edited_by_rank();
         let mut models = self.next.models.take();
         let mut before: Vec<Arc<Hierarchy>> = Vec::new();
         for model in &models {
@@ -32,7 +40,7 @@ impl Step<'_> {
         }
         let settled = self.each(before, |before| {
             let mut after = Hierarchy::clone(&before);
-            let changed: Anew = self.settle_hierarchy(&mut after).into();
+            let changed: Anew = self.settle_hierarchy(&mut after, by_rank.clone()).into();
             (before, Arc::new(after), changed)
         });
         let settle = |model: &mut Model| {
@@ -53,23 +61,27 @@ impl Step<'_> {
         }
     }
 
-    fn settle_hierarchy(&self, hierarchy: &mut Hierarchy) -> Vec<NodeId> {
+    /// The nodes that were edited, parents before children.
+    fn edited_by_rank(&self) -> Vec<Vec<NodeId>> {
+        let topology = &self.next.topology;
+        let mut nodes = [self.edited.nodes.as_slice(), &self.edited.housed].concat();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let mut by_rank = Vec::new();
+        let deepest = topology.deepest();
+        let there = nodes.into_iter().filter(|node| topology.has(*node));
+        there.for_each(|node| add(&mut by_rank, topology.rank(deepest, node), node));
+        by_rank
+    }
+
+    fn settle_hierarchy(&self, hierarchy: &mut Hierarchy, mut by_rank: Vec<Vec<NodeId>>) -> Vec<NodeId> {
         let Engine { objects, topology, .. } = &self.next;
         self.edited.gone.iter().for_each(|node| hierarchy.forget(*node));
         let deepest = topology.deepest();
-        let mut by_rank: Vec<Vec<NodeId>> = Vec::new();
-        let add = |by_rank: &mut Vec<Vec<NodeId>>, node| {
-            let rank = topology.rank(deepest, node);
-            if by_rank.len() <= rank {
-                by_rank.resize_with(rank + 1, Vec::new);
-            }
-            by_rank[rank].push(node);
-        };
+        let look = |by_rank: &mut Vec<Vec<NodeId>>, node| add(by_rank, topology.rank(deepest, node), node);
         let labelled = self.touched.iter().filter(|it| it.what.labels && hierarchy.has_waypoints());
-        let labelled: Vec<NodeId> = labelled.map(|touched| NodeId::whole(touched.id)).collect();
-        let nodes =
-            self.edited.nodes.iter().chain(&self.edited.housed).chain(&labelled).filter(|node| topology.has(**node));
-        nodes.for_each(|node| add(&mut by_rank, *node));
+        let labelled = labelled.map(|touched| NodeId::whole(touched.id)).filter(|node| topology.has(*node));
+        labelled.for_each(|node| look(&mut by_rank, node));
         let mut changed = Vec::new();
         let mut rank = 0;
         while rank < by_rank.len() {
@@ -78,9 +90,9 @@ impl Step<'_> {
             nodes.dedup();
             for node in nodes.into_iter().filter(|node| hierarchy.settle(objects, topology, *node)) {
                 changed.push(node);
-                topology.children(node).iter().for_each(|below| add(&mut by_rank, *below));
+                topology.children(node).iter().for_each(|below| look(&mut by_rank, *below));
                 if topology.node(node).level == Level::RouteRule {
-                    topology.ports_named(node).iter().for_each(|port| add(&mut by_rank, *port));
+                    topology.ports_named(node).iter().for_each(|port| look(&mut by_rank, *port));
                 }
             }
             rank += 1;
@@ -103,10 +115,16 @@ impl Step<'_> {
             of_own.extend(nodes.map(|node| (node, Cause::Itself)));
         }
         of_own.extend(self.edited.housed.iter().map(|node| (*node, Cause::Ways)));
-        of_own.extend(self.edited.lives.iter().map(|node| (*node, Cause::Itself)));
         let all: Vec<_> = models.iter_mut().zip(ledgers).zip(hierarchies).enumerate().collect();
         let followed = self.each(all, |(at, ((model, ledger), changed))| {
-            let mut dirty: Vec<(NodeId, Cause)> = changed.iter().map(|node| (*node, Cause::Ways)).collect();
+            // Whoever is below one that does not belong to the hierarchy, and is seen otherwise, is among them himself.
+            let belongs = |node: &NodeId| {
+                let was = self.before.models().get(at).is_some_and(|was| was.hierarchy().has(*node));
+                was || model.hierarchy().has(*node)
+            };
+            let changed = changed.iter().map(|node| (*node, Cause::Ways));
+            let lives = self.edited.lives.iter().map(|node| (*node, Cause::Itself));
+            let mut dirty: Vec<(NodeId, Cause)> = changed.chain(lives).filter(|(node, _)| belongs(node)).collect();
             dirty.extend(&of_own);
             let mut refolded = Refolded::default();
             for &node in stacked.nodes.get(&model.id).into_iter().flatten() {

@@ -1,7 +1,8 @@
-//! Changes to a topology, object by object, at a cost that depends on the object.
+//! Changes to a topology, object by object, at a cost that depends on the object. Links are made after them: those of
+//! routes by `relink`, those of Gateways by `regate`.
 //!
-//! What several objects decide together (delegation, contests, what is only named, the listeners of Gateways) is not
-//! followed here: whoever finds a change of that sort says so, and the topology is built anew.
+//! Delegation, and what becomes a backend by being named, is not followed: whoever finds a change of that sort says so, and
+//! the topology is built anew.
 
 use std::sync::{Arc, OnceLock};
 

@@ -4,13 +4,14 @@ use super::api;
 use super::edit::{Edited, Unfollowable};
 use super::index::{Found, Index};
 use super::node::{Ids, Node};
+use super::reference::Reference;
 use super::refusal::Denied;
 use super::{Level, NodeId, Topology, backends, link, routes};
 use crate::object::{ObjectId, Objects};
 
 /// What was found of one route.
 struct OfRoute<'f> {
-    parents: Vec<NodeId>,
+    links: &'f [(NodeId, NodeId)],
     frontends: &'f [(ObjectId, NodeId)],
     rules: &'f [Node],
     first_rule: u32,
@@ -41,7 +42,7 @@ impl Found {
             let rules = take(&mut rules, |rule| rule.owner.object() == Some(id));
             let last_rule = first_rule + rules.len() as u32;
             let of_route = OfRoute {
-                parents: take(&mut links, |(_, it)| *it == route).iter().map(|(parent, _)| *parent).collect(),
+                links: take(&mut links, |(_, it)| *it == route),
                 frontends: take(&mut frontends, |(_, it)| *it == route),
                 rules,
                 first_rule,
@@ -68,10 +69,11 @@ impl Topology {
     pub fn relink(&mut self, objects: &Objects, ids: &[ObjectId], edited: &mut Edited) -> Result<(), Unfollowable> {
         let mut found = Found::default();
         {
-            let owners = ids.iter().flat_map(|id| routes::parents(objects.get(*id)));
-            let owners = owners
-                .filter(|parent| matches!(api::level(parent.group, parent.kind), Level::Gateway | Level::ListenerSet));
-            let mut owners: Vec<ObjectId> = owners.filter_map(|parent| parent.find(objects)).collect();
+            // Most name the same parents as the one before.
+            let mut parents: Vec<Reference> = ids.iter().flat_map(|id| routes::parents(objects.get(*id))).collect();
+            parents.dedup_by_key(|it| (it.name, it.namespace, it.kind, it.group));
+            parents.retain(|it| matches!(api::level(it.group, it.kind), Level::Gateway | Level::ListenerSet));
+            let mut owners: Vec<ObjectId> = parents.iter().filter_map(|parent| parent.find(objects)).collect();
             owners.sort_unstable();
             owners.dedup();
             let index = Index::before(objects, self, owners.iter().copied());
@@ -120,19 +122,28 @@ impl Topology {
             self.send_nowhere(route, edited)?;
             self.set_sections(route, found.rules.to_vec(), edited);
         }
-        let mut parents = found.parents;
-        for (service, _) in found.frontends {
-            parents.push(self.add_frontend(NodeId::whole(*service), edited));
+        let listeners = found.links.iter().map(|(listener, _)| listener);
+        if !found.frontends.is_empty() || !listeners.clone().eq(self.parents(route)) {
+            let mut parents: Vec<NodeId> = listeners.copied().collect();
+            for (service, _) in found.frontends {
+                parents.push(self.add_frontend(NodeId::whole(*service), edited));
+            }
+            self.hang(route, &parents, hung, edited)?;
         }
-        self.hang(route, &parents, hung, edited)?;
         let (mut backends, mut ports) = (found.backends, found.ports);
         for (number, rule) in (found.first_rule..).zip(self.sections(route)) {
-            let backends = take(&mut backends, |(at, _)| *at == number).iter().map(|(_, backend)| *backend);
-            let ports = take(&mut ports, |(_, at)| *at == number).iter().map(|(port, _)| *port);
-            self.send(rule, &Vec::from_iter(backends), &Vec::from_iter(ports), edited)?;
+            let backends = take(&mut backends, |(at, _)| *at == number).iter().map(|(_, backend)| backend);
+            let ports = take(&mut ports, |(_, at)| *at == number).iter().map(|(port, _)| port);
+            if !backends.clone().eq(self.children(rule)) || !ports.clone().eq(self.ports_named(rule)) {
+                let (backends, ports): (Vec<_>, Vec<_>) = (backends.copied().collect(), ports.copied().collect());
+                self.send(rule, &backends, &ports, edited)?;
+            }
         }
         [route].into_iter().chain(self.sections(route)).for_each(|node| self.settle_live(node, edited));
-        self.deny(id, found.denied.iter().map(|(_, denied)| denied.clone()).collect());
+        let known = self.denied.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
+        if !found.denied.iter().map(|(_, denied)| denied).eq(known) {
+            self.deny(id, found.denied.iter().map(|(_, denied)| denied.clone()).collect());
+        }
         Ok(())
     }
 
