@@ -4,6 +4,7 @@
 //! cargo run --release -p attache-gen -- --gateways 10 --routes 100000 --policies gateway=all,route=10000 --out /tmp/manifests
 //! cargo run --release -p attache-core --example measure -- /tmp/manifests
 //! cargo run --release -p attache-core --example measure -- 1000000
+//! cargo run --release -p attache-core --example measure -- 1000000 living     # a model that follows changes
 
 use std::fs;
 use std::io;
@@ -12,12 +13,13 @@ use std::time::Instant;
 
 use attache_core::engine::Engine;
 use attache_core::kinds::{Settings, built_in};
+use attache_core::living::Living;
 use attache_core::object::{Object, Objects};
 use attache_core::text;
 use attache_gen::{ALL, Level, Policies, Shape};
 
 fn main() -> io::Result<()> {
-    let from = std::env::args().nth(1).expect("usage: measure FOLDER|ROUTES");
+    let from = std::env::args().nth(1).expect("usage: measure FOLDER|ROUTES [living]");
     let objects = match from.parse() {
         Ok(routes) => generate(routes),
         Err(_) => read(&from)?,
@@ -27,14 +29,24 @@ fn main() -> io::Result<()> {
     let objects = Objects::new(objects);
     step.done(&format!("sort {} objects", objects.len()));
 
+    if std::env::args().nth(2).is_some_and(|arg| arg == "living") {
+        let step = Step::start();
+        let living = Living::new(objects, &built_in().0, Settings::default());
+        step.done(&format!("a model of {} nodes that follows changes", living.now().topology().count()));
+        return peak();
+    }
+
     let step = Step::start();
     let engine = Engine::new(objects, &built_in().0, Settings::default());
-    step.done(&format!("topology of {} nodes, and chains", engine.topology().count()));
+    step.done(&format!("topology of {} nodes", engine.topology().count()));
 
     let step = Step::start();
     engine.fold_all();
-    step.done(&format!("effective policies, of {} policies", engine.policies().len()));
+    step.done(&format!("chains and effective policies, of {} policies", engine.policies().len()));
+    peak()
+}
 
+fn peak() -> io::Result<()> {
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown");
     println!("at most {} resident", peak.trim());
