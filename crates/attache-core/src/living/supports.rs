@@ -107,23 +107,60 @@ pub fn uncounted(world: World<'_>, model: &Model, targets: impl Iterator<Item = 
     found
 }
 
-/// A way, as far as it matters to what stands above all routes: a node with all above it, and the Namespaces below that,
-/// between those that have policies.
-type Way = Arc<[NodeId]>;
+/// Ways, as far as they matter to what stands above all routes: nodes there, with all above them, and Namespaces further
+/// down, between those that have policies. Each is a longer one than another by one node.
+#[derive(Default)]
+struct Ways {
+    nodes: Vec<(Way, NodeId)>,
+    longer: HashMap<(Way, NodeId), Way>,
+}
+
+/// How many of the ways come before it, and it; none is the one with no nodes.
+type Way = usize;
+
+impl Ways {
+    /// The way that goes on to a node, if it was not there before.
+    fn on(&mut self, way: Way, node: NodeId) -> Way {
+        if self.along(way).any(|it| it == node) {
+            return way;
+        }
+        *self.longer.entry((way, node)).or_insert_with(|| {
+            self.nodes.push((way, node));
+            self.nodes.len()
+        })
+    }
+
+    /// The nodes of a way, from its end.
+    fn along(&self, mut way: Way) -> impl Iterator<Item = NodeId> {
+        std::iter::from_fn(move || {
+            let (before, node) = *self.nodes.get(way.checked_sub(1)?)?;
+            way = before;
+            Some(node)
+        })
+    }
+}
 
 /// Counts who contributes where, remembering what chains and ways have in common.
 pub struct Supporting<'e> {
     engine: &'e Engine,
     model: &'e Model,
     contributors: HashMap<ChainId, Arc<[PolicyId]>>,
+    ways: Ways,
     /// The only way to a node that has something below it, if there is but one.
-    ways: HashMap<NodeId, Option<Way>>,
+    to: HashMap<NodeId, Option<Way>>,
     counts: HashMap<(Way, ChainId), i64>,
 }
 
 impl<'e> Supporting<'e> {
     pub fn new(engine: &'e Engine, model: &'e Model) -> Self {
-        Supporting { engine, model, contributors: HashMap::new(), ways: HashMap::new(), counts: HashMap::new() }
+        Supporting {
+            engine,
+            model,
+            contributors: HashMap::new(),
+            ways: Ways::default(),
+            to: HashMap::new(),
+            counts: HashMap::new(),
+        }
     }
 
     /// Counts the scopes that end at a target.
@@ -145,7 +182,9 @@ impl<'e> Supporting<'e> {
     /// Puts down what was counted.
     pub fn finish(mut self, shift: &mut Shift) {
         for ((way, chain), count) in std::mem::take(&mut self.counts) {
-            self.along(&way, chain, count, shift);
+            let mut nodes: Vec<NodeId> = self.ways.along(way).collect();
+            nodes.reverse();
+            self.along(&nodes, chain, count, shift);
         }
     }
 
@@ -154,28 +193,27 @@ impl<'e> Supporting<'e> {
         let (model, world) = (self.model, self.engine.world());
         if is_above_routes(world, node) {
             let mut nodes = Vec::new();
-            return model.only_way(world, node, &mut nodes).then(|| nodes.into());
+            let is_only = model.only_way(world, node, &mut nodes);
+            return is_only.then(|| nodes.into_iter().fold(0, |way, node| self.ways.on(way, node)));
         }
         let [arrival] = model.hierarchy().arrivals(node) else { return None };
-        let way = match arrival.parent {
+        let mut way = match arrival.parent {
             Some(parent) => self.way_by(parent)?,
-            None => Way::default(),
+            None => 0,
         };
         let counts = |it: &NodeId| is_above_routes(world, *it) || model.stack(stack_node(world, *it)).is_some();
-        let is_new = |it: &NodeId| counts(it) && !way.contains(it);
-        let mut more = model.above(world, node).chain([node]).filter(is_new).peekable();
-        match more.peek() {
-            Some(_) => Some(way.iter().copied().chain(more).collect()),
-            None => Some(Arc::clone(&way)),
+        for node in model.above(world, node).chain([node]).filter(counts) {
+            way = self.ways.on(way, node);
         }
+        Some(way)
     }
 
     fn way_by(&mut self, parent: NodeId) -> Option<Way> {
-        if let Some(known) = self.ways.get(&parent) {
-            return known.clone();
+        if let Some(known) = self.to.get(&parent) {
+            return *known;
         }
         let way = self.way(parent);
-        self.ways.insert(parent, way.clone());
+        self.to.insert(parent, way);
         way
     }
 
