@@ -30,7 +30,7 @@ pub struct Changes {
 
 impl Changes {
     pub fn of(report: &Report) -> Changes {
-        let (was, is) = (open_findings(&report.before), open_findings(&report.after));
+        let (was, is) = rayon::join(|| open_findings(&report.before), || open_findings(&report.after));
         Changes {
             effective: report.effective(),
             statuses: report.policies().into_iter().filter(StatusChange::is_of_note).collect(),

@@ -44,6 +44,8 @@ pub struct Place {
     pub is_entrance: bool,
     /// The Service of a port or of a frontend, whose policies hold for it, too.
     pub service: Option<NodeId>,
+    /// Whether the same arrive at the Service, on the same ways.
+    pub is_like_service: bool,
 }
 
 /// There is always one, and mostly no other.
@@ -59,7 +61,7 @@ const OUTSIDE: Arrival = Arrival { parent: None, from: None };
 impl Default for Place {
     fn default() -> Self {
         let arrivals = Arrivals::One(OUTSIDE);
-        Place { member: false, apart: false, arrivals, is_entrance: true, service: None }
+        Place { member: false, apart: false, arrivals, is_entrance: true, service: None, is_like_service: false }
     }
 }
 
@@ -157,6 +159,11 @@ impl Hierarchy {
             Level::BackendPort => Some(topology.whole(node)).filter(|it| known(*it).is_some_and(|it| it.member)),
             _ => None,
         };
+        let service = place.service.filter(|_| it.level == Level::BackendPort).and_then(&known);
+        if let Some(service) = service.filter(|it| it.arrivals == place.arrivals && it.apart == place.apart) {
+            place.arrivals = service.arrivals.clone();
+            place.is_like_service = true;
+        }
         place
     }
 

@@ -55,6 +55,8 @@ pub struct Model {
     whole: OnceLock<Arc<Model>>,
     is_whole: bool,
     counts: OnceLock<Arc<[(ChainId, u64)]>>,
+    /// A bit for each level at which there can be effective targets.
+    ends: u32,
 }
 
 /// What a chain comes to, once somebody has asked. Whoever shares the chain shares it.
@@ -80,6 +82,7 @@ impl Model {
             whole: OnceLock::new(),
             is_whole: !ends_before_backends(kind),
             counts: OnceLock::new(),
+            ends: ends(kind),
         };
         model.spread(world);
         model
@@ -163,9 +166,15 @@ impl Model {
     }
 
     pub fn is_effective_target(&self, world: World<'_>, node: NodeId) -> bool {
-        is_effective_target(&self.kind, world.objects, world.topology, node)
+        self.may_end(world, node)
+            && is_effective_target(&self.kind, world.objects, world.topology, node)
             && world.topology.live(node)
             && self.hierarchy.has(node)
+    }
+
+    /// Whether a node is at a level at which there are effective targets: most are not, and that is told soon.
+    fn may_end(&self, world: World<'_>, node: NodeId) -> bool {
+        self.ends >> world.topology.node(node).level as u32 & 1 == 1
     }
 
     pub fn stack(&self, node: NodeId) -> Option<&Stack> {
@@ -179,6 +188,18 @@ impl Model {
     pub fn links(&self, chain: ChainId) -> impl Iterator<Item = Link> + '_ {
         self.with(chain).chains.links(chain)
     }
+}
+
+/// A bit for each level at which a kind can have effective targets.
+fn ends(kind: &PolicyKind) -> u32 {
+    let ends_at = |level: Level| {
+        kind.class == Class::Direct
+            || kind
+                .effective_targets
+                .iter()
+                .any(|target| target.takes_of(level, |_| true) || target.level().is_section_of(level))
+    };
+    Level::ALL.into_iter().filter(|level| ends_at(*level)).map(|level| 1 << level as u32).sum()
 }
 
 /// Whether all effective targets of a kind come before backends.

@@ -119,6 +119,13 @@ impl Model {
         {
             return Some(set_before(arrival));
         }
+        // Where neither the port nor its Service has policies, both have met the same.
+        if place.is_like_service
+            && !adds
+            && let Some(set) = place.service.and_then(|service| above.set_at(service))
+        {
+            return Some(set);
+        }
         arriving.chains.clear();
         let mut arrivals = place.arrivals().iter().map(|it| (it, set_before(it), passes_on(it))).peekable();
         while let Some((arrival, set, passes_on)) = arrivals.next() {

@@ -210,10 +210,11 @@ impl Topology {
 
     /// `Kind/namespace/name#section`.
     pub fn name(&self, objects: &Objects, node: NodeId) -> String {
-        let id = self.id(objects, node);
-        match &self.node(node).section {
-            Some(section) => format!("{id}#{section}"),
-            None => id.to_string(),
+        let mut name = self.id(objects, node).to_string();
+        if let Some(section) = &self.node(node).section {
+            name.push('#');
+            name.push_str(section);
         }
+        name
     }
 }

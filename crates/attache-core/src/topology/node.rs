@@ -182,6 +182,21 @@ pub enum Level {
 }
 
 impl Level {
+    pub const ALL: [Level; 12] = [
+        Level::GatewayClass,
+        Level::Namespace,
+        Level::Gateway,
+        Level::Frontend,
+        Level::ListenerSet,
+        Level::Listener,
+        Level::Route,
+        Level::RouteRule,
+        Level::Backend,
+        Level::BackendPort,
+        Level::Workload,
+        Level::Other,
+    ];
+
     /// Whether nodes at this level are parts of an object.
     pub fn is_section(self) -> bool {
         matches!(self, Level::Listener | Level::RouteRule | Level::BackendPort)

@@ -92,6 +92,15 @@ fn the_level_to_fail_on_decides_the_exit_code() {
 }
 
 #[test]
+fn what_cannot_be_read_is_neither_fine_nor_wrong() {
+    let shown = run("attache lint -f nowhere.yaml --fail-on never");
+    assert!(
+        shown.trim_end().ends_with("--- exit 2") && shown.contains("there is no file or folder `nowhere.yaml`"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_suppressed_error_does_not_fail() {
     let planned = "
 apiVersion: kuadrant.io/v1
