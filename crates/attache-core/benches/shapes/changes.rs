@@ -123,6 +123,11 @@ pub fn changes(objects: &[Object]) -> Vec<Change> {
             back: vec![Edit::Put(grant())],
         },
         change("label of a namespace", true, &namespace, &|it| it["metadata"]["labels"]["routes"] = json!("unwelcome")),
+        change("listener of a gateway added", true, &middle("Gateway", ""), &|it| {
+            let mut another = it["spec"]["listeners"][0].clone();
+            (another["name"], another["port"]) = (json!("another"), json!(8081));
+            it["spec"]["listeners"].as_array_mut().expect("listeners").push(another);
+        }),
         change("the same again", false, &route, &|_| ()),
         change("status", false, &route, &|it| it["status"] = json!({"parents": []})),
         change("label that nobody selects", false, &route, &|it| it["metadata"]["labels"] = json!({"color": "blue"})),
