@@ -299,18 +299,28 @@ impl Sides<'_> {
     fn differ(&self, nodes: &[Vec<NodeId>; 2]) -> bool {
         let engines = [self.before, self.after];
         let models = [self.was, self.is];
-        let says = |side: usize| {
-            let chains = nodes[side].iter().flat_map(|node| models[side].chains_at(engines[side].world(), *node));
-            let chains: BTreeSet<ChainId> = chains.map(|(chain, _)| *chain).collect();
-            chains.into_iter().filter(|chain| *chain != ChainId::EMPTY).any(|chain| {
-                let effective = models[side].effective(engines[side].world(), chain);
-                change("", [engines[side]; 2], None, Some(Arc::clone(effective))).is_some()
-            })
+        let in_force = [0, 1].map(|side| {
+            let (engine, model) = (engines[side], models[side]);
+            let mut scopes: HashMap<ChainId, i128> = HashMap::new();
+            for (chain, count) in nodes[side].iter().flat_map(|node| model.chains_at(engine.world(), *node)) {
+                *scopes.entry(*chain).or_default() += i128::from(*count);
+            }
+            let says = |chain: &ChainId| {
+                let effective = || Arc::clone(model.effective(engine.world(), *chain));
+                *chain != ChainId::EMPTY && change("", [engine; 2], None, Some(effective())).is_some()
+            };
+            scopes.into_iter().filter(|(chain, _)| says(chain)).map(|(_, count)| count).sum::<i128>()
+        });
+        let has_namesakes = |side: usize| {
+            let topology = engines[side].topology();
+            nodes[side].iter().any(|node| topology.has(*node) && topology.namesakes(*node).next().is_some())
         };
-        match (says(0), says(1)) {
-            (false, false) => false,
-            (true, true) => !changes_at("", engines, models.map(Some), nodes.clone()).is_empty(),
-            _ => true,
+        match in_force {
+            [0, 0] => false,
+            [0, _] | [_, 0] => true,
+            // Some came or went, unless they have one name with others.
+            [was, is] if was != is && !has_namesakes(0) && !has_namesakes(1) => true,
+            _ => !changes_at("", engines, models.map(Some), nodes.clone()).is_empty(),
         }
     }
 
