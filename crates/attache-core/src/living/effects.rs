@@ -299,29 +299,33 @@ impl Sides<'_> {
     fn differ(&self, nodes: &[Vec<NodeId>; 2]) -> bool {
         let engines = [self.before, self.after];
         let models = [self.was, self.is];
-        let in_force = [0, 1].map(|side| {
-            let (engine, model) = (engines[side], models[side]);
+        let scopes = [0, 1].map(|side| {
             let mut scopes: HashMap<ChainId, i128> = HashMap::new();
-            for (chain, count) in nodes[side].iter().flat_map(|node| model.chains_at(engine.world(), *node)) {
+            let chains = nodes[side].iter().flat_map(|node| models[side].chains_at(engines[side].world(), *node));
+            for (chain, count) in chains.filter(|(chain, _)| *chain != ChainId::EMPTY) {
                 *scopes.entry(*chain).or_default() += i128::from(*count);
             }
-            let says = |chain: &ChainId| {
-                let effective = || Arc::clone(model.effective(engine.world(), *chain));
-                *chain != ChainId::EMPTY && change("", [engine; 2], None, Some(effective())).is_some()
-            };
-            scopes.into_iter().filter(|(chain, _)| says(chain)).map(|(_, count)| count).sum::<i128>()
+            scopes
         });
+        let says = |side: usize, chain: ChainId| {
+            let effective = models[side].effective(engines[side].world(), chain);
+            change("", [engines[side]; 2], None, Some(Arc::clone(effective))).is_some()
+        };
+        let any = [0, 1].map(|side| scopes[side].keys().any(|chain| says(side, *chain)));
+        if any != [true, true] {
+            return any != [false, false];
+        }
         let has_namesakes = |side: usize| {
             let topology = engines[side].topology();
             nodes[side].iter().any(|node| topology.has(*node) && topology.namesakes(*node).next().is_some())
         };
-        match in_force {
-            [0, 0] => false,
-            [0, _] | [_, 0] => true,
-            // Some came or went, unless they have one name with others.
-            [was, is] if was != is && !has_namesakes(0) && !has_namesakes(1) => true,
-            _ => !changes_at("", engines, models.map(Some), nodes.clone()).is_empty(),
-        }
+        let in_force = |side: usize| {
+            let scopes = scopes[side].iter().filter(|(chain, _)| says(side, **chain));
+            scopes.map(|(_, count)| *count).sum::<i128>()
+        };
+        // Some came or went, unless they have one name with others.
+        in_force(0) != in_force(1) && !has_namesakes(0) && !has_namesakes(1)
+            || !changes_at("", engines, models.map(Some), nodes.clone()).is_empty()
     }
 
     /// Whether another chain means that something else is in force, and whether it means that others contribute, or from

@@ -55,7 +55,7 @@ impl Step<'_> {
 
     /// Does the same with each of several: at once, if much was edited.
     fn each<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
-        match self.edited.nodes.len() < 200 {
+        match self.edited.nodes.len() < 5_000 {
             true => items.into_iter().map(work).collect(),
             false => items.into_par_iter().map(work).collect(),
         }
