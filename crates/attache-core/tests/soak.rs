@@ -84,11 +84,10 @@ fn memory_comes_back() {
         sizes.push(MEMORY.current_usage() - outside);
         println!("after {:>9} changes: {:>9} bytes", soak.count, sizes[round - 1]);
     }
-    // Tables are as long as they had to be at most, which differs. If anything were left behind, even the least of the last
-    // sizes were above the most of the first.
-    let early = *sizes[..ROUNDS / 4].iter().max().unwrap();
-    let late = *sizes[ROUNDS - ROUNDS / 4..].iter().min().unwrap();
-    assert!(late <= early, "it grows: {sizes:?}");
+    // Tables have found their size after some rounds.
+    let usual = *sizes[..ROUNDS / 4].iter().max().unwrap();
+    let most = *sizes.iter().max().unwrap();
+    assert!(most <= usual + usual / 20, "it grows: {sizes:?}");
 
     let all: Vec<Edit> = soak.now.keys().cloned().map(Edit::Delete).collect();
     let Soak { mut living, now, first, kept, .. } = soak;
