@@ -65,10 +65,12 @@ pub fn effects(
         let targets = sides.of(&moved);
         let mut of_kind = OfKind { at, refolded, ..OfKind::default() };
         let stayed = sides.tally(&targets, &of_kind.refolded, ledger, &mut tallies, &mut effects.policies);
-        let mut shifting = Shifting::new(sides);
-        effects.any |= sides.changed(&targets, &mut of_kind, supports.is_some().then_some(&mut shifting));
-        effects.any |= sides.refolded(&moved, stayed, &mut of_kind, supports.is_some().then_some(&mut shifting));
-        shifting.finish(&mut shift);
+        let mut shifting = supports.is_some().then(|| Shifting::new(sides, &mut shift));
+        effects.any |= sides.changed(&targets, &mut of_kind, shifting.as_mut());
+        effects.any |= sides.refolded(&moved, stayed, &mut of_kind, shifting.as_mut());
+        if let Some(shifting) = shifting {
+            shifting.finish();
+        }
         effects.kinds.push(of_kind);
     }
     effects.policies.retain(|policy| {
@@ -88,30 +90,27 @@ pub fn effects(
 struct Shifting<'e> {
     was: Supporting<'e>,
     is: Supporting<'e>,
-    shift: Shift,
+    shift: &'e mut Shift,
 }
 
 impl<'e> Shifting<'e> {
-    fn new(sides: Sides<'e>) -> Self {
+    fn new(sides: Sides<'e>, shift: &'e mut Shift) -> Self {
         let (was, is) = (Supporting::new(sides.before, sides.was), Supporting::new(sides.after, sides.is));
-        Shifting { was, is, shift: Shift::new() }
+        Shifting { was, is, shift }
     }
 
     fn note(&mut self, target: NodeId, was: bool, is: bool) {
         if was {
-            self.was.count(target, -1, &mut self.shift);
+            self.was.count(target, -1, self.shift);
         }
         if is {
-            self.is.count(target, 1, &mut self.shift);
+            self.is.count(target, 1, self.shift);
         }
     }
 
-    fn finish(mut self, shift: &mut Shift) {
-        self.was.finish(&mut self.shift);
-        self.is.finish(&mut self.shift);
-        for (key, count) in self.shift {
-            *shift.entry(key).or_default() += count;
-        }
+    fn finish(self) {
+        self.was.finish(self.shift);
+        self.is.finish(self.shift);
     }
 }
 

@@ -61,6 +61,9 @@ pub struct Stepped {
 impl Refolded {
     /// The nodes that some of them reach.
     pub fn nodes(&self, engine: &Engine, model: &Model, some: &HashSet<ChainId>) -> Vec<NodeId> {
+        if some.is_empty() {
+            return Vec::new();
+        }
         let all = self.chains.iter().copied().collect();
         let mut nodes = model.meeting(engine.world(), &self.under, &all);
         nodes.retain(|node| model.chains_at(engine.world(), *node).iter().any(|(chain, _)| some.contains(chain)));
