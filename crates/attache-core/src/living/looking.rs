@@ -11,12 +11,13 @@ use crate::object::{Object, ObjectId, ObjectRef};
 use crate::policy::{PolicyId, Wanted};
 use crate::selector::selects;
 use crate::topology::api::{self, GATEWAY_API};
-use crate::topology::{Level, NodeId};
+use crate::topology::{Ends, Level, NodeId};
 
 /// What has to be looked at again.
 #[derive(Debug, Default)]
 pub struct Looking {
-    pub routes: BTreeSet<ObjectId>,
+    /// Some more than once.
+    pub routes: Vec<(ObjectId, Ends)>,
     /// Gateways and ListenerSets, also some that are gone.
     pub gateways: BTreeSet<ObjectId>,
     pub policies: BTreeSet<PolicyId>,
@@ -25,7 +26,7 @@ pub struct Looking {
 impl Step<'_> {
     /// `named` are Namespaces and GatewayClasses that have another node than before, or that are not there any more.
     pub(super) fn looking(&self, named: &[ObjectRef]) -> Looking {
-        let mut found: BTreeSet<ObjectId> = BTreeSet::new();
+        let mut found: Vec<(ObjectId, Ends)> = Vec::new();
         let mut looking = Looking::default();
         for touched in self.touched {
             let (Some(id), what) = (touched.name(), touched.what) else { continue };
@@ -37,7 +38,7 @@ impl Step<'_> {
             }
             if what.exists || what.spec || what.age {
                 match api::level(&id.group, &id.kind) {
-                    Level::Route => drop(looking.routes.insert(touched.id)),
+                    Level::Route => looking.routes.push((touched.id, Ends::BOTH)),
                     Level::Gateway | Level::ListenerSet => drop(looking.gateways.insert(touched.id)),
                     _ => {}
                 }
@@ -57,39 +58,45 @@ impl Step<'_> {
             let residents = residents.map(|id| PolicyId(*id)).filter(|it| self.next.policies.get(*it).is_some());
             looking.policies.extend(residents);
         }
-        found.into_iter().for_each(|id| self.add_looker(id, &mut looking));
+        found.into_iter().for_each(|(id, ends)| self.add_looker(id, ends, &mut looking));
         looking
     }
 
-    fn look_at(&self, id: &ObjectRef, what: What, found: &mut BTreeSet<ObjectId>) {
-        let mut look = |key: Key<'_>| found.extend(self.lookers.at(key));
+    /// Finds who looks at an object, and with which links if it is a route.
+    fn look_at(&self, id: &ObjectRef, what: What, found: &mut Vec<(ObjectId, Ends)>) {
+        let mut look =
+            |key: Key<'_>, ends: Ends| found.extend(self.lookers.at(key).iter().map(|looker| (*looker, ends)));
         if what.exists || what.spec {
-            look(Key::of(id));
+            let ends = match api::level(&id.group, &id.kind) {
+                Level::Gateway | Level::ListenerSet => Ends::ABOVE,
+                _ => Ends::BOTH,
+            };
+            look(Key::of(id), ends);
         }
         if what.exists {
-            look(Key::Among(&id.group, &id.kind, &id.namespace));
-            look(Key::Kind(&id.group, &id.kind));
+            look(Key::Among(&id.group, &id.kind, &id.namespace), Ends::BOTH);
+            look(Key::Kind(&id.group, &id.kind), Ends::BOTH);
         }
         match (id.group.as_str(), id.kind.as_str()) {
             (GATEWAY_API, "ReferenceGrant") => {
-                look(Key::Grants(&id.namespace));
-                look(Key::Namespaces);
+                look(Key::Grants(&id.namespace), Ends::BELOW);
+                look(Key::Namespaces, Ends::BELOW);
             }
             ("", "Namespace") if what.labels => {
-                look(Key::Namespace(&id.name));
-                look(Key::Namespaces);
+                look(Key::Namespace(&id.name), Ends::ABOVE);
+                look(Key::Namespaces, Ends::ABOVE);
             }
             _ => {}
         }
     }
 
     /// Puts somebody who looks at something where it belongs, unless it is gone.
-    pub(super) fn add_looker(&self, id: ObjectId, looking: &mut Looking) {
+    pub(super) fn add_looker(&self, id: ObjectId, ends: Ends, looking: &mut Looking) {
         if self.next.objects.shared(id).is_none() {
             return;
         }
         match self.next.topology.node(NodeId::whole(id)).level {
-            Level::Route => drop(looking.routes.insert(id)),
+            Level::Route => looking.routes.push((id, ends)),
             Level::Gateway | Level::ListenerSet => drop(looking.gateways.insert(id)),
             _ => drop(looking.policies.insert(PolicyId(id))),
         }

@@ -2,15 +2,15 @@
 //! they to others in turn.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+
+use hashbrown::HashSet;
 
 use super::lookers::{Key, Look, Lookers};
 use super::step::Step;
 use crate::object::{Object, ObjectId, ObjectRef};
-use crate::topology::Unfollowable;
 use crate::topology::api::{GATEWAY_API, RouteKind};
 use crate::topology::contest::{suffixes, wildcard};
-use crate::topology::routes;
+use crate::topology::{Ends, Unfollowable, routes};
 use crate::value::Value;
 
 /// Routes of this kind compete with those of that.
@@ -75,7 +75,7 @@ impl Lookers {
 
 impl Step<'_> {
     /// Adds the routes with which some routes may compete, and those with which they may in turn.
-    pub(super) fn add_rivals(&self, routes: &mut BTreeSet<ObjectId>) -> Result<(), Unfollowable> {
+    pub(super) fn add_rivals(&self, routes: &mut Vec<(ObjectId, Ends)>) -> Result<(), Unfollowable> {
         let is_there = |kind: RouteKind| self.census.count(GATEWAY_API, kind.name()) > 0;
         if !self.lookers.have_rivals() {
             return match is_there(RouteKind::Http) && is_there(RouteKind::Grpc) {
@@ -83,14 +83,17 @@ impl Step<'_> {
                 false => Ok(()),
             };
         }
-        let mut todo: Vec<ObjectId> = self.touched.iter().map(|it| it.id).chain(routes.iter().copied()).collect();
+        let asking = routes.iter().filter(|(_, ends)| ends.above).map(|(id, _)| *id);
+        let mut known: HashSet<ObjectId> = asking.clone().collect();
+        let mut todo: Vec<ObjectId> = self.touched.iter().map(|it| it.id).chain(asking).collect();
         while let Some(id) = todo.pop() {
             for engine in [self.before, &self.next] {
                 let Some(route) = engine.objects.shared(id) else { continue };
-                if rival(&route.id).is_some() && engine.topology.competes(&engine.objects, route) {
+                if rival(&route.id).is_some() && engine.topology.competes(&engine.objects, id) {
                     self.lookers.rivals(route, |it| {
                         let is_there = self.next.objects.shared(it).is_some_and(|it| rival(&it.id).is_some());
-                        if is_there && routes.insert(it) {
+                        if is_there && known.insert(it) {
+                            routes.push((it, Ends::ABOVE));
                             todo.push(it);
                         }
                     });

@@ -80,7 +80,7 @@ impl Step<'_> {
         self.regate(&mut looking);
         self.add_rivals(&mut looking.routes)?;
         let Looking { routes, mut policies, .. } = looking;
-        self.next.topology.relink(&self.next.objects, &Vec::from_iter(routes), &mut self.edited)?;
+        self.next.topology.relink(&self.next.objects, routes, &mut self.edited)?;
         self.next.topology.settle(&self.next.objects, &mut self.edited)?;
         policies.extend(self.by_filter());
         let own = self.touched.iter().filter(|it| it.what.exists || it.what.spec).map(|it| it.id);

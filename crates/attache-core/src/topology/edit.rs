@@ -10,7 +10,8 @@ use super::api::{self, RouteKind};
 use super::build::sections_of;
 use super::index::Index;
 use super::node::Ids;
-use super::{Level, Node, NodeId, Owner, Topology, contest, routes, sections};
+use super::routes::Asked;
+use super::{Level, Node, NodeId, Owner, Topology, contest, sections};
 use crate::object::{Object, ObjectId, Objects};
 
 /// A change that is not followed step by step.
@@ -156,11 +157,10 @@ impl Topology {
     }
 
     /// Whether a route may have to compete with others for a hostname.
-    pub fn competes(&self, objects: &Objects, route: &Object) -> bool {
-        let is_rival = matches!(RouteKind::named(&route.id.kind), Some(RouteKind::Http | RouteKind::Grpc));
-        let owners = routes::parents(route)
-            .filter(|parent| matches!(api::level(parent.group, parent.kind), Level::Gateway | Level::ListenerSet))
-            .filter_map(|parent| parent.find(objects));
+    pub fn competes(&self, objects: &Objects, id: ObjectId) -> bool {
+        let kind = RouteKind::named(&objects.get(id).id.kind);
+        let is_rival = matches!(kind, Some(RouteKind::Http | RouteKind::Grpc));
+        let owners = Asked::by(objects, id).filter_map(|asked| asked.owner());
         let owners: Vec<ObjectId> = if is_rival { owners.collect() } else { Vec::new() };
         let index = Index::before(objects, self, owners.iter().copied());
         owners.iter().any(|owner| contest::is_held(&index, *owner))

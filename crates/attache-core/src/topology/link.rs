@@ -11,7 +11,8 @@ use super::build::class_of;
 use super::delegation::Delegation;
 use super::index::{Found, Index};
 use super::refusal::{Denied, Refusal};
-use super::{NodeId, Topology, backends, contest, delegation, gateways, routes};
+use super::routes::{Asked, Door};
+use super::{NodeId, Topology, backends, contest, delegation, gateways};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::Path;
 
@@ -57,10 +58,10 @@ fn link_routes(index: &Index) -> Found {
         .par_chunks(CHUNK)
         .map(|routes| {
             let mut found = Found::default();
+            let mut door = Door::new(index);
             for &id in routes {
-                let route = index.objects.get(id);
-                routes::attach(index, id, route, &mut found);
-                backends::link(index, id, route, &mut found);
+                door.attach(id, Asked::by(index.objects, id), &mut found);
+                backends::link(index, id, index.objects.get(id), &mut found);
             }
             found
         })

@@ -53,6 +53,7 @@ pub use namespaces::Namespace;
 pub(crate) use node::NodeVec;
 pub use node::{Level, Node, NodeId, NodeMap, Owner};
 pub use refusal::{Refusal, Refused};
+pub(crate) use relink::Ends;
 
 /// Nodes with their links both ways.
 #[derive(Clone, Debug, Default)]

@@ -43,6 +43,15 @@ pub enum Denied {
 }
 
 impl Denied {
+    /// Whether it is something that a route asked of its backends, and not of its parents.
+    pub fn is_below(&self) -> bool {
+        match self {
+            Denied::Parent(_) => false,
+            Denied::Backend { .. } => true,
+            Denied::Told(refused) => refused.path.starts_with(&Path::parse("spec.rules")),
+        }
+    }
+
     fn tell(&self, index: &Index, by: ObjectId) -> Option<Refused> {
         let route = index.objects.get(by);
         let ((parent, child, Refusal { reason, message }), path) = match *self {

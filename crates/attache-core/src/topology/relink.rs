@@ -4,13 +4,31 @@ use super::api;
 use super::edit::{Edited, Unfollowable};
 use super::index::{Found, Index};
 use super::node::{Ids, Node};
-use super::reference::Reference;
 use super::refusal::Denied;
-use super::{Level, NodeId, Topology, backends, link, routes};
+use super::routes::{Asked, Door};
+use super::{Level, NodeId, Topology, backends, link};
 use crate::object::{ObjectId, Objects};
+
+/// Which links of a route are found again: those to its parents, those to its backends, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    pub above: bool,
+    pub below: bool,
+}
+
+impl Ends {
+    pub const ABOVE: Ends = Ends { above: true, below: false };
+    pub const BELOW: Ends = Ends { above: false, below: true };
+    pub const BOTH: Ends = Ends { above: true, below: true };
+
+    fn and(self, other: Ends) -> Ends {
+        Ends { above: self.above || other.above, below: self.below || other.below }
+    }
+}
 
 /// What was found of one route.
 struct OfRoute<'f> {
+    ends: Ends,
     links: &'f [(NodeId, NodeId)],
     frontends: &'f [(ObjectId, NodeId)],
     rules: &'f [Node],
@@ -29,7 +47,7 @@ struct Hung {
 
 impl Found {
     /// What was found of each of some routes, which are all that were looked at, in this order.
-    fn of_each(&self, routes: &[ObjectId]) -> impl Iterator<Item = (ObjectId, OfRoute<'_>)> {
+    fn of_each(&self, routes: &[(ObjectId, Ends)]) -> impl Iterator<Item = (ObjectId, OfRoute<'_>)> {
         let mut links = self.links.as_slice();
         let mut frontends = self.frontends.as_slice();
         let mut rules = self.rules.as_slice();
@@ -37,11 +55,12 @@ impl Found {
         let mut ports = self.ports.as_slice();
         let mut denied = self.denied.as_slice();
         let mut first_rule = 0;
-        routes.iter().map(move |&id| {
+        routes.iter().map(move |&(id, ends)| {
             let route = NodeId::whole(id);
             let rules = take(&mut rules, |rule| rule.owner.object() == Some(id));
             let last_rule = first_rule + rules.len() as u32;
             let of_route = OfRoute {
+                ends,
                 links: take(&mut links, |(_, it)| *it == route),
                 frontends: take(&mut frontends, |(_, it)| *it == route),
                 rules,
@@ -64,23 +83,39 @@ fn take<'f, T>(from: &mut &'f [T], is_such: impl Fn(&T) -> bool) -> &'f [T] {
 }
 
 impl Topology {
-    /// Links routes, which may have been linked before, as they are now. They are in order, and all that may compete with one
-    /// of them are among them.
-    pub fn relink(&mut self, objects: &Objects, ids: &[ObjectId], edited: &mut Edited) -> Result<(), Unfollowable> {
+    /// Links routes, which may have been linked before, as they are now. If one is linked to its parents, so are all that may
+    /// compete with it.
+    pub fn relink(
+        &mut self,
+        objects: &Objects,
+        mut routes: Vec<(ObjectId, Ends)>,
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
+        routes.sort_by_key(|(id, _)| *id);
+        routes.dedup_by(|(id, ends), (first, all)| {
+            *all = if id == first { all.and(*ends) } else { *all };
+            id == first
+        });
+        if !self.depths.is_empty() {
+            // What is above one route may be below another.
+            routes.iter_mut().for_each(|(_, ends)| *ends = Ends::BOTH);
+        }
         let mut found = Found::default();
         {
-            // Most name the same parents as the one before.
-            let mut parents: Vec<Reference> = ids.iter().flat_map(|id| routes::parents(objects.get(*id))).collect();
-            parents.dedup_by_key(|it| (it.name, it.namespace, it.kind, it.group));
-            parents.retain(|it| matches!(api::level(it.group, it.kind), Level::Gateway | Level::ListenerSet));
-            let mut owners: Vec<ObjectId> = parents.iter().filter_map(|parent| parent.find(objects)).collect();
+            let above = routes.iter().filter(|(_, ends)| ends.above);
+            let asked: Vec<Asked> = above.flat_map(|(id, _)| Asked::by(objects, *id)).collect();
+            let mut owners: Vec<ObjectId> = asked.iter().filter_map(Asked::owner).collect();
             owners.sort_unstable();
             owners.dedup();
-            let index = Index::before(objects, self, owners.iter().copied());
-            for &id in ids {
-                let route = objects.get(id);
-                routes::attach(&index, id, route, &mut found);
-                backends::link(&index, id, route, &mut found);
+            let index = Index::before(objects, self, owners.into_iter());
+            let (mut door, mut asked) = (Door::new(&index), asked.as_slice());
+            for &(id, ends) in &routes {
+                if ends.above {
+                    door.attach(id, take(&mut asked, |it| it.by == id).iter().copied(), &mut found);
+                }
+                if ends.below {
+                    backends::link(&index, id, objects.get(id), &mut found);
+                }
             }
             link::settle_contests(self, &index, &mut found);
             found.denied.sort_by_key(|(by, _)| *by);
@@ -89,7 +124,7 @@ impl Topology {
             return Err(Unfollowable);
         }
         let mut hung = Hung::default();
-        for (id, found) in found.of_each(ids) {
+        for (id, found) in found.of_each(&routes) {
             self.link(id, found, &mut hung, edited)?;
         }
         self.rehang(hung);
@@ -118,18 +153,50 @@ impl Topology {
         edited: &mut Edited,
     ) -> Result<(), Unfollowable> {
         let route = NodeId::whole(id);
-        if !self.are_sections(route, found.rules) {
+        let Ends { above, below } = found.ends;
+        let are_new = below && !self.are_sections(route, found.rules);
+        if are_new {
             self.send_nowhere(route, edited)?;
             self.set_sections(route, found.rules.to_vec(), edited);
         }
-        let listeners = found.links.iter().map(|(listener, _)| listener);
-        if !found.frontends.is_empty() || !listeners.clone().eq(self.parents(route)) {
-            let mut parents: Vec<NodeId> = listeners.copied().collect();
-            for (service, _) in found.frontends {
-                parents.push(self.add_frontend(NodeId::whole(*service), edited));
-            }
-            self.hang(route, &parents, hung, edited)?;
+        if above {
+            self.link_above(route, &found, hung, edited)?;
         }
+        if below {
+            self.link_below(route, &found, edited)?;
+        }
+        if above || are_new {
+            [route].into_iter().chain(self.sections(route)).for_each(|node| self.settle_live(node, edited));
+        }
+        let known = self.denied.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
+        let stays = |denied: &&Denied| if denied.is_below() { !below } else { !above };
+        let denied = found.denied.iter().map(|(_, denied)| denied).chain(known.iter().filter(stays));
+        if !denied.clone().eq(known) {
+            let denied = denied.cloned().collect();
+            self.deny(id, denied);
+        }
+        Ok(())
+    }
+
+    fn link_above(
+        &mut self,
+        route: NodeId,
+        found: &OfRoute<'_>,
+        hung: &mut Hung,
+        edited: &mut Edited,
+    ) -> Result<(), Unfollowable> {
+        let listeners = found.links.iter().map(|(listener, _)| listener);
+        if found.frontends.is_empty() && listeners.clone().eq(self.parents(route)) {
+            return Ok(());
+        }
+        let mut parents: Vec<NodeId> = listeners.copied().collect();
+        for (service, _) in found.frontends {
+            parents.push(self.add_frontend(NodeId::whole(*service), edited));
+        }
+        self.hang(route, &parents, hung, edited)
+    }
+
+    fn link_below(&mut self, route: NodeId, found: &OfRoute<'_>, edited: &mut Edited) -> Result<(), Unfollowable> {
         let (mut backends, mut ports) = (found.backends, found.ports);
         for (number, rule) in (found.first_rule..).zip(self.sections(route)) {
             let backends = take(&mut backends, |(at, _)| *at == number).iter().map(|(_, backend)| backend);
@@ -139,23 +206,18 @@ impl Topology {
                 self.send(rule, &backends, &ports, edited)?;
             }
         }
-        [route].into_iter().chain(self.sections(route)).for_each(|node| self.settle_live(node, edited));
-        let known = self.denied.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
-        if !found.denied.iter().map(|(_, denied)| denied).eq(known) {
-            self.deny(id, found.denied.iter().map(|(_, denied)| denied.clone()).collect());
-        }
         Ok(())
     }
 
     /// Looks whether requests reach a node, after its parents.
     pub(super) fn settle_live(&mut self, node: NodeId, edited: &mut Edited) {
-        let live = self.is_reached(node);
-        if self.live(node) != live {
-            self.edit(node, |node| node.live = live);
+        let (it, live) = (self.node(node), self.is_reached(node));
+        if it.live != live {
             edited.lives.push(node);
-            edited.nodes.push(node);
             // What is below is reached by others now.
-            edited.nodes.extend(self.children(node).iter().chain(self.node(node).across.as_slice()));
+            edited.nodes.push(node);
+            edited.nodes.extend(it.children.as_slice().iter().chain(it.across.as_slice()));
+            self.edit(node, |node| node.live = live);
         }
     }
 
@@ -177,7 +239,8 @@ impl Topology {
         if self.parents(route) == parents {
             return Ok(());
         }
-        let old = self.parents(route).to_vec();
+        let old = self.node(route).parents.clone();
+        let old = old.as_slice();
         for &parent in old.iter().filter(|parent| !parents.contains(parent)) {
             match self.node(parent).level {
                 Level::RouteRule => return Err(Unfollowable),

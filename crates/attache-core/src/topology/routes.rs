@@ -21,9 +21,13 @@ pub struct Guest<'o> {
 
 impl<'o> Guest<'o> {
     pub fn of(index: &Index<'o>, route: &'o Object) -> Option<Self> {
+        Guest::from(Namespace::named(index.objects, &route.id.namespace), route)
+    }
+
+    fn from(namespace: Namespace<'o>, route: &'o Object) -> Option<Self> {
         let kind = RouteKind::named(&route.id.kind)?;
         let hostnames = if kind.has_hostnames() { route.spec().list_at("hostnames") } else { &[] };
-        Some(Guest { kind, namespace: Namespace::named(index.objects, &route.id.namespace), hostnames })
+        Some(Guest { kind, namespace, hostnames })
     }
 
     /// None means any.
@@ -49,18 +53,68 @@ enum Closed {
     NoSuchPort,
 }
 
-/// Links a route to all its parents, each parentRef on its own.
-pub fn attach<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
-    let Some(guest) = Guest::of(index, route) else { return };
-    let (links, frontends) = (found.links.len(), found.frontends.len());
-    for (position, parent) in route.spec().list_at("parentRefs").iter().enumerate() {
-        let Some(parent) = Reference::parent(parent, &route.id.namespace) else { continue };
-        if guest.ask(index, id, &parent, found).is_err() {
-            found.denied.push((id, Denied::Parent(position as u32)));
-        }
+/// A parent that a route asks to let it in.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'o> {
+    pub by: ObjectId,
+    position: u32,
+    parent: Reference<'o>,
+    level: Level,
+    /// If it is there.
+    found: Option<ObjectId>,
+}
+
+impl<'o> Asked<'o> {
+    /// All parents that a route asks.
+    pub fn by(objects: &'o Objects, id: ObjectId) -> impl Iterator<Item = Asked<'o>> {
+        let route = objects.get(id);
+        let parents = route.spec().list_at("parentRefs").iter().enumerate();
+        parents.filter_map(move |(position, parent)| {
+            let parent = Reference::parent(parent, &route.id.namespace)?;
+            Some(Asked::at(objects, id, position, parent))
+        })
     }
-    dedup_after(links, &mut found.links);
-    dedup_after(frontends, &mut found.frontends);
+
+    fn at(objects: &'o Objects, by: ObjectId, position: usize, parent: Reference<'o>) -> Asked<'o> {
+        let level = api::level(parent.group, parent.kind);
+        Asked { by, position: position as u32, parent, level, found: parent.find(objects) }
+    }
+
+    /// The Gateway or ListenerSet whose listeners are meant.
+    pub fn owner(&self) -> Option<ObjectId> {
+        self.found.filter(|_| matches!(self.level, Level::Gateway | Level::ListenerSet))
+    }
+}
+
+/// Lets routes in, one after the other.
+#[derive(Debug)]
+pub struct Door<'i, 'o> {
+    index: &'i Index<'o>,
+    /// That of the route before: most live where it does.
+    namespace: Namespace<'o>,
+}
+
+impl<'i, 'o> Door<'i, 'o> {
+    pub fn new(index: &'i Index<'o>) -> Self {
+        Door { index, namespace: Namespace::named(index.objects, "") }
+    }
+
+    /// Links a route to all the parents that it asks, each on its own.
+    pub fn attach(&mut self, id: ObjectId, asked: impl Iterator<Item = Asked<'o>>, found: &mut Found) {
+        let route = self.index.objects.get(id);
+        if route.id.namespace != self.namespace.name {
+            self.namespace = Namespace::named(self.index.objects, &route.id.namespace);
+        }
+        let Some(guest) = Guest::from(self.namespace, route) else { return };
+        let (links, frontends) = (found.links.len(), found.frontends.len());
+        for asked in asked {
+            if guest.ask(self.index, &asked, found).is_err() {
+                found.denied.push((id, Denied::Parent(asked.position)));
+            }
+        }
+        dedup_after(links, &mut found.links);
+        dedup_after(frontends, &mut found.frontends);
+    }
 }
 
 /// Why the parentRef at a position is refused, after the names of parent and route.
@@ -72,8 +126,9 @@ pub fn refusal<'o>(
 ) -> Option<(String, String, Refusal)> {
     let guest = Guest::of(index, route)?;
     let parent = Reference::parent(route.spec().list_at("parentRefs").get(position)?, &route.id.namespace)?;
-    let closed = guest.ask(index, id, &parent, &mut Found::default()).err()?;
-    let listeners = parent.find(index.objects).map_or(&[][..], |owner| index.listeners(owner));
+    let asked = Asked::at(index.objects, id, position, parent);
+    let closed = guest.ask(index, &asked, &mut Found::default()).err()?;
+    let listeners = asked.found.map_or(&[][..], |owner| index.listeners(owner));
     let named = listeners.iter().filter(|listener| is_named(listener, &parent));
     let refusal = match closed {
         Closed::NoSuchParent => why::no_such_parent(index.objects, &parent),
@@ -89,20 +144,21 @@ pub fn refusal<'o>(
 
 impl<'o> Guest<'o> {
     /// Asks one parent, and takes note of the links that come of it.
-    fn ask(&self, index: &Index<'o>, id: ObjectId, parent: &Reference, found: &mut Found) -> Result<(), Closed> {
-        match (api::level(parent.group, parent.kind), parent.find(index.objects)) {
+    fn ask(&self, index: &Index<'o>, asked: &Asked, found: &mut Found) -> Result<(), Closed> {
+        let Asked { by, parent, .. } = asked;
+        match (asked.level, asked.found) {
             (Level::Gateway | Level::ListenerSet, Some(owner)) => {
-                self.ask_listeners(index, NodeId::whole(id), parent, owner, found)
+                self.ask_listeners(index, NodeId::whole(*by), parent, owner, found)
             }
             (_, Some(service)) if api::is_frontend(parent.group, parent.kind) => {
                 if missing_port(index.objects.get(service), parent) {
                     return Err(Closed::NoSuchPort);
                 }
-                found.frontends.push((service, NodeId::whole(id)));
+                found.frontends.push((service, NodeId::whole(*by)));
                 Ok(())
             }
             (Level::Route, Some(above)) if self.kind == RouteKind::Http && parent.kind == self.kind.name() => {
-                found.adopted.push((above, id));
+                found.adopted.push((above, *by));
                 Ok(())
             }
             _ => Err(Closed::NoSuchParent),
