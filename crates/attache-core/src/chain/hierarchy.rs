@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::kinds::{Class, KindName, LevelName, PolicyKind, Waypoints};
 use crate::object::Objects;
-use crate::topology::{Level, NodeId, NodeMap, NodeVec, Topology};
+use crate::topology::{Level, Node, NodeId, NodeMap, NodeVec, Topology};
+
+use super::Levels;
 
 /// How requests arrive at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +21,8 @@ pub struct Arrival {
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     shape: Arc<Shape>,
+    /// The levels whose nodes belong to it, whatever their kinds.
+    levels: Levels,
     places: NodeMap<Place>,
     has_namespaces: bool,
     /// The nodes that it looks at, in the order of the topology; all of them if there is none.
@@ -92,7 +96,9 @@ impl Hierarchy {
 
     fn of(objects: &Objects, topology: &Topology, shape: Shape, only: Option<Arc<[NodeId]>>) -> Hierarchy {
         let has_namespaces = shape.levels.contains(&LevelName::Level(Level::Namespace));
-        let mut hierarchy = Hierarchy { shape: Arc::new(shape), places: NodeMap::default(), has_namespaces, only };
+        let levels = Levels::of(|level| shape.levels.iter().any(|name| name.takes_of(level, |_| false)));
+        let places = NodeMap::default();
+        let mut hierarchy = Hierarchy { shape: Arc::new(shape), levels, places, has_namespaces, only };
         let mut places = NodeVec::new(topology, &hierarchy.places);
         let mut found = Vec::new();
         for &node in hierarchy.order(topology) {
@@ -107,9 +113,10 @@ impl Hierarchy {
         self.only.as_deref().unwrap_or_else(|| topology.order())
     }
 
-    /// Looks at a node again, after its parents, and tells whether anything about it is different.
-    pub fn settle(&mut self, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
-        let place = self.look(objects, topology, node, |above| self.places.get(above), &mut Vec::new());
+    /// Looks at a node again, after its parents, and tells whether anything about it is different. What is `found` on the
+    /// way is of no use to anybody.
+    pub fn settle(&mut self, objects: &Objects, topology: &Topology, node: NodeId, found: &mut Vec<Arrival>) -> bool {
+        let place = self.look(objects, topology, node, |above| self.places.get(above), found);
         let changed = self.places.get(node) != Some(&place);
         if changed {
             *self.places.entry(node) = place;
@@ -144,19 +151,19 @@ impl Hierarchy {
             name.is(&id.group, &id.kind)
         };
         let is_copy = self.shape.by_namespace && it.level == Level::Frontend;
-        let member = !is_copy && self.shape.levels.iter().any(|name| name.takes_of(it.level, is));
+        let is_named = || self.shape.levels.iter().any(|name| name.takes_of(it.level, is));
+        let member = !is_copy && (self.levels.has(it.level) || is_named());
         let mut place = match self.shape.by_namespace {
             true => self.stand_alone(objects, topology, node, member),
-            false => Place { member, arrivals: arrive(topology, node, &known, found), ..Place::default() },
+            false => Place { member, arrivals: arrive(topology, it, &known, found), ..Place::default() },
         };
-        let namespace = topology.namespace(node);
         let is_neighbour = |above: NodeId| {
-            topology.namespace(above) == namespace && known(above).is_some_and(|above| above.apart == place.apart)
+            topology.namespace(above) == it.namespace() && known(above).is_some_and(|above| above.apart == place.apart)
         };
         place.is_entrance = !place.arrivals().iter().all(|it| it.parent.is_some_and(is_neighbour));
         place.service = match it.level {
-            Level::Frontend => Some(topology.whole(node)),
-            Level::BackendPort => Some(topology.whole(node)).filter(|it| known(*it).is_some_and(|it| it.member)),
+            Level::Frontend => Some(it.whole(node)),
+            Level::BackendPort => Some(it.whole(node)).filter(|it| known(*it).is_some_and(|it| it.member)),
             _ => None,
         };
         let service = place.service.filter(|_| it.level == Level::BackendPort).and_then(&known);
@@ -207,28 +214,27 @@ impl Hierarchy {
 /// How requests arrive at a node: from its parents, or from above those that are not members.
 fn arrive<'p>(
     topology: &Topology,
-    node: NodeId,
+    node: &Node,
     known: &impl Fn(NodeId) -> Option<&'p Place>,
     found: &mut Vec<Arrival>,
 ) -> Arrivals {
     found.clear();
-    let mut add = |parent: NodeId| {
-        let from = consumer(topology, parent, node);
-        match known(parent) {
-            Some(above) if above.member => found.push(Arrival { parent: Some(parent), from }),
+    // Through its Service alone every rule would reach every port.
+    let parents = if node.level == Level::BackendPort { node.across() } else { node.parents() };
+    for &id in parents {
+        let parent = topology.node(id);
+        // Nothing arrives by way of a parent that nothing arrives at.
+        if node.is_live() && !parent.is_live() {
+            continue;
+        }
+        let from = consumer(parent, node);
+        match known(id) {
+            Some(above) if above.member => found.push(Arrival { parent: Some(id), from }),
             above => {
                 let above = above.map_or(&[OUTSIDE][..], Place::arrivals).iter();
                 found.extend(above.map(|it| Arrival { parent: it.parent, from: it.from.or(from) }));
             }
         }
-    };
-    if topology.node(node).level == Level::BackendPort {
-        // Through its Service alone every rule would reach every port.
-        topology.rules_naming(node).iter().filter(|&&it| topology.live(it)).for_each(|it| add(*it));
-    } else {
-        // Nothing arrives by way of a parent that nothing arrives at.
-        let live = topology.live(node);
-        topology.parents(node).iter().filter(|&&it| !live || topology.live(it)).for_each(|it| add(*it));
     }
     match found[..] {
         [] => Arrivals::One(OUTSIDE),
@@ -242,16 +248,14 @@ fn arrive<'p>(
 }
 
 /// The Namespace of a route that attaches to a Service of another one.
-fn consumer(topology: &Topology, parent: NodeId, node: NodeId) -> Option<NodeId> {
-    if topology.node(parent).level != Level::Frontend {
-        return None;
-    }
-    topology.namespace(node).filter(|_| topology.namespace(parent) != topology.namespace(node))
+fn consumer(parent: &Node, node: &Node) -> Option<NodeId> {
+    node.namespace().filter(|_| parent.level == Level::Frontend && parent.namespace() != node.namespace())
 }
 
 /// Whether effective policies of the kind are for this node.
 pub fn is_effective_target(kind: &PolicyKind, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
     let it = topology.node(node);
+    let has_sections = it.sections().len() > 0;
     let is = |name: &KindName| {
         let id = topology.id(objects, node);
         name.is(&id.group, &id.kind)
@@ -260,15 +264,14 @@ pub fn is_effective_target(kind: &PolicyKind, objects: &Objects, topology: &Topo
     match kind.class {
         // A Direct policy is for the very thing it targets.
         Class::Direct => {
-            let sections = topology.sections(node).next().is_some();
             let targeted = kind.targets.iter().any(|name| takes(name, it.level)) || it.level.is_section();
-            targeted && !(sections && kind.sections && kind.hierarchy.iter().any(|name| name.level().is_section()))
+            targeted && !(has_sections && kind.sections && kind.hierarchy.iter().any(|name| name.level().is_section()))
         }
         Class::Inherited => {
             kind.effective_targets.iter().any(|target| {
                 takes(target, it.level) && it.level.is_section() == target.level().is_section()
                     // An object without the sections that are meant stands for them.
-                    || target.level().is_section_of(it.level) && topology.sections(node).next().is_none()
+                    || target.level().is_section_of(it.level) && !has_sections
             })
         }
     }

@@ -2,6 +2,7 @@
 //! without policies of their own share one.
 
 mod hierarchy;
+mod levels;
 mod sets;
 mod terms;
 mod waypoints;
@@ -10,6 +11,7 @@ use crate::table::{Finder, Table, hash};
 use crate::topology::NodeId;
 
 pub use hierarchy::{Arrival, Hierarchy, Place, Shape, is_effective_target};
+pub use levels::Levels;
 pub use sets::{ChainSets, SetId};
 pub use terms::Terms;
 

@@ -130,6 +130,14 @@ struct Target<'m> {
     is: bool,
 }
 
+impl Target<'_> {
+    /// Whether the same is to be said of another. Most are like the one before.
+    fn is_like(&self, other: &Target<'_>) -> bool {
+        let of = |it: &Target<'_>| (it.moved.before, it.moved.after, it.moved.cause, it.was, it.is);
+        of(self) == of(other)
+    }
+}
+
 impl Sides<'_> {
     fn of<'m>(&self, moved: &'m [Moved]) -> Vec<Target<'m>> {
         let target = |moved: &'m Moved| {
@@ -156,12 +164,13 @@ impl Sides<'_> {
         policies: &mut BTreeSet<PolicyId>,
     ) -> Vec<ChainId> {
         let mut sets: HashMap<SetId, [i128; 2]> = HashMap::new();
-        for Target { moved, was, is } in targets {
+        for alike in targets.chunk_by(Target::is_like) {
+            let Some(Target { moved, was, is }) = alike.first() else { continue };
             if let Some(set) = moved.before.filter(|_| *was) {
-                sets.entry(set).or_default()[0] += 1;
+                sets.entry(set).or_default()[0] += alike.len() as i128;
             }
             if let Some(set) = moved.after.filter(|_| *is) {
-                sets.entry(set).or_default()[1] += 1;
+                sets.entry(set).or_default()[1] += alike.len() as i128;
             }
         }
         let mut chains: HashMap<ChainId, [i128; 2]> = HashMap::new();
@@ -246,31 +255,37 @@ impl Sides<'_> {
             Some([(chain, _)]) => Some(*chain),
             _ => None,
         };
-        for Target { moved, was, is } in targets {
-            let stays = *was
-                && *is
-                && moved.cause != Cause::Ways
-                && self.after.topology().namesakes(moved.node).next().is_none();
+        for alike in targets.chunk_by(Target::is_like) {
+            let Some(&Target { moved, was, is }) = alike.first() else { continue };
+            let stays = was && is && moved.cause != Cause::Ways;
             let pair = only(moved.before).zip(only(moved.after)).filter(|_| stays);
-            if let Some(pair) = pair {
-                let [other, others] = *pairs.entry(pair).or_insert_with(|| self.compare(pair));
-                if other {
-                    changed.iter_mut().for_each(|changed| changed.push(moved.node));
-                }
-                if !others {
-                    continue;
-                }
-            } else {
-                unsure[0].extend(was.then_some(moved.node));
-                unsure[1].extend(is.then_some(moved.node));
+            let compared = pair.map(|pair| *pairs.entry(pair).or_insert_with(|| self.compare(pair)));
+            if compared == Some([false, false]) {
+                continue;
             }
-            of_kind.shifted.push(moved.node);
-            if let Some(shifting) = &mut shifting {
-                shifting.note(moved.node, *was, *is);
+            for &Target { moved: &Moved { node, .. }, .. } in alike {
+                match compared.filter(|_| self.after.topology().namesakes(node).next().is_none()) {
+                    Some([other, others]) => {
+                        if other {
+                            changed.iter_mut().for_each(|changed| changed.push(node));
+                        }
+                        if !others {
+                            continue;
+                        }
+                    }
+                    None => {
+                        unsure[0].extend(was.then_some(node));
+                        unsure[1].extend(is.then_some(node));
+                    }
+                }
+                of_kind.shifted.push(node);
+                if let Some(shifting) = &mut shifting {
+                    shifting.note(node, was, is);
+                }
             }
         }
-        self.add_namesakes(&mut unsure);
-        let any = !changed[0].is_empty() || self.differ(&unsure);
+        let are_alone = self.add_namesakes(&mut unsure);
+        let any = !changed[0].is_empty() || self.differ(&unsure, are_alone);
         if any {
             changed.iter_mut().zip(unsure).for_each(|(changed, mut unsure)| changed.append(&mut unsure));
             of_kind.targets = changed;
@@ -278,8 +293,9 @@ impl Sides<'_> {
         any
     }
 
-    /// Adds the nodes that have one name with some of these: scopes that end at them are told apart by nobody.
-    fn add_namesakes(&self, nodes: &mut [Vec<NodeId>; 2]) {
+    /// Adds the nodes that have one name with some of these: scopes that end at them are told apart by nobody. Tells whether
+    /// there are none.
+    fn add_namesakes(&self, nodes: &mut [Vec<NodeId>; 2]) -> bool {
         let sides = [(self.before, self.was), (self.after, self.is)];
         // Also on the other side: one of them may be gone.
         let of = |engine: &Engine| -> Vec<NodeId> {
@@ -289,21 +305,19 @@ impl Sides<'_> {
         for (nodes, (engine, model)) in nodes.iter_mut().zip(sides) {
             let there = namesakes.iter().filter(|it| engine.topology().has(**it));
             nodes.extend(there.filter(|it| model.is_effective_target(engine.world(), **it)));
-            nodes.sort_unstable();
+            nodes.sort();
             nodes.dedup();
         }
+        namesakes.is_empty()
     }
 
     /// Whether something else is in force at some nodes after than at others before.
-    fn differ(&self, nodes: &[Vec<NodeId>; 2]) -> bool {
+    fn differ(&self, nodes: &[Vec<NodeId>; 2], are_alone: bool) -> bool {
         let engines = [self.before, self.after];
         let models = [self.was, self.is];
         let scopes = [0, 1].map(|side| {
-            let mut scopes: HashMap<ChainId, i128> = HashMap::new();
-            let chains = nodes[side].iter().flat_map(|node| models[side].chains_at(engines[side].world(), *node));
-            for (chain, count) in chains.filter(|(chain, _)| *chain != ChainId::EMPTY) {
-                *scopes.entry(*chain).or_default() += i128::from(*count);
-            }
+            let mut scopes = models[side].met_at(&nodes[side]);
+            scopes.remove(&ChainId::EMPTY);
             scopes
         });
         let says = |side: usize, chain: ChainId| {
@@ -314,17 +328,12 @@ impl Sides<'_> {
         if any != [true, true] {
             return any != [false, false];
         }
-        let has_namesakes = |side: usize| {
-            let topology = engines[side].topology();
-            nodes[side].iter().any(|node| topology.has(*node) && topology.namesakes(*node).next().is_some())
-        };
         let in_force = |side: usize| {
             let scopes = scopes[side].iter().filter(|(chain, _)| says(side, **chain));
             scopes.map(|(_, count)| *count).sum::<i128>()
         };
         // Some came or went, unless they have one name with others.
-        in_force(0) != in_force(1) && !has_namesakes(0) && !has_namesakes(1)
-            || !changes_at("", engines, models.map(Some), nodes.clone()).is_empty()
+        are_alone && in_force(0) != in_force(1) || !changes_at("", engines, models.map(Some), nodes.clone()).is_empty()
     }
 
     /// Whether another chain means that something else is in force, and whether it means that others contribute, or from

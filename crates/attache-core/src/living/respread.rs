@@ -23,6 +23,12 @@ fn add(by_rank: &mut Vec<Vec<NodeId>>, rank: usize, node: NodeId) {
     by_rank[rank].push(node);
 }
 
+/// Sorts nodes. Most come in order, one run after the other.
+fn each_once(nodes: &mut Vec<NodeId>) {
+    nodes.sort();
+    nodes.dedup();
+}
+
 impl Step<'_> {
     /// Looks again at what each hierarchy makes of the nodes that were edited, and what is below them. One
     /// for each model.
@@ -55,7 +61,7 @@ impl Step<'_> {
 
     /// Does the same with each of several: at once, if much was edited.
     fn each<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
-        match self.edited.nodes.len() < 5_000 {
+        match self.edited.nodes.as_slice().len() < 5_000 {
             true => items.into_iter().map(work).collect(),
             false => items.into_par_iter().map(work).collect(),
         }
@@ -64,13 +70,14 @@ impl Step<'_> {
     /// The nodes that were edited, parents before children.
     fn edited_by_rank(&self) -> Vec<Vec<NodeId>> {
         let topology = &self.next.topology;
-        let mut nodes = [self.edited.nodes.as_slice(), &self.edited.housed].concat();
-        nodes.sort_unstable();
-        nodes.dedup();
         let mut by_rank = Vec::new();
         let deepest = topology.deepest();
-        let there = nodes.into_iter().filter(|node| topology.has(*node));
-        there.for_each(|node| add(&mut by_rank, topology.rank(deepest, node), node));
+        let edited = self.edited.nodes.as_slice().iter().chain(&self.edited.housed).copied();
+        edited.for_each(|node| add(&mut by_rank, topology.rank(deepest, node), node));
+        for nodes in &mut by_rank {
+            each_once(nodes);
+            nodes.retain(|node| topology.has(*node));
+        }
         by_rank
     }
 
@@ -83,12 +90,12 @@ impl Step<'_> {
         let labelled = labelled.map(|touched| NodeId::whole(touched.id)).filter(|node| topology.has(*node));
         labelled.for_each(|node| look(&mut by_rank, node));
         let mut changed = Vec::new();
+        let mut found = Vec::new();
         let mut rank = 0;
         while rank < by_rank.len() {
             let mut nodes = std::mem::take(&mut by_rank[rank]);
-            nodes.sort_unstable();
-            nodes.dedup();
-            for node in nodes.into_iter().filter(|node| hierarchy.settle(objects, topology, *node)) {
+            each_once(&mut nodes);
+            for node in nodes.into_iter().filter(|node| hierarchy.settle(objects, topology, *node, &mut found)) {
                 changed.push(node);
                 topology.children(node).iter().for_each(|below| look(&mut by_rank, *below));
                 if topology.node(node).level == Level::RouteRule {
@@ -118,10 +125,8 @@ impl Step<'_> {
         let all: Vec<_> = models.iter_mut().zip(ledgers).zip(hierarchies).enumerate().collect();
         let followed = self.each(all, |(at, ((model, ledger), changed))| {
             // Whoever is below one that does not belong to the hierarchy, and is seen otherwise, is among them himself.
-            let belongs = |node: &NodeId| {
-                let was = self.before.models().get(at).is_some_and(|was| was.hierarchy().has(*node));
-                was || model.hierarchy().has(*node)
-            };
+            let was = self.before.models().get(at).map(|was| was.hierarchy());
+            let belongs = |node: &NodeId| model.hierarchy().has(*node) || was.is_some_and(|was| was.has(*node));
             let changed = changed.iter().map(|node| (*node, Cause::Ways));
             let lives = self.edited.lives.iter().map(|node| (*node, Cause::Itself));
             let mut dirty: Vec<(NodeId, Cause)> = changed.chain(lives).filter(|(node, _)| belongs(node)).collect();

@@ -89,8 +89,12 @@ impl Supports {
 
 /// Whether a node stands above all routes.
 fn is_above_routes(world: World<'_>, node: NodeId) -> bool {
+    is_above(world.topology.node(node).level)
+}
+
+fn is_above(level: Level) -> bool {
     use Level::*;
-    matches!(world.topology.node(node).level, GatewayClass | Namespace | Gateway | ListenerSet | Listener)
+    matches!(level, GatewayClass | Namespace | Gateway | ListenerSet | Listener)
 }
 
 /// The nodes that others may affect if others contribute to what is in force at some effective targets: those and what
@@ -170,12 +174,14 @@ impl<'e> Supporting<'e> {
         if model.kind.class == Class::Direct && !is_above_routes(world, target) {
             return;
         }
-        match model.chains_at(world, target) {
-            [(ChainId::EMPTY, _)] => {}
-            chains => match (chains, self.way(target)) {
-                ([(chain, 1)], Some(way)) => *self.counts.entry((way, *chain)).or_default() += count,
-                _ => model.scopes(world, target, &mut |scope| self.along(&scope.nodes, scope.chain, count, shift)),
-            },
+        let chain = match model.chains_at(world, target) {
+            [(ChainId::EMPTY, _)] => return,
+            [(chain, 1)] => Some(*chain),
+            _ => None,
+        };
+        match chain.and_then(|chain| Some((self.way(target)?, chain))) {
+            Some(only) => *self.counts.entry(only).or_default() += count,
+            None => model.scopes(world, target, &mut |scope| self.along(&scope.nodes, scope.chain, count, shift)),
         }
     }
 
@@ -191,21 +197,25 @@ impl<'e> Supporting<'e> {
     /// The way to a node, if there is but one.
     fn way(&mut self, node: NodeId) -> Option<Way> {
         let (model, world) = (self.model, self.engine.world());
-        if is_above_routes(world, node) {
+        let level = world.topology.node(node).level;
+        if is_above(level) {
             let mut nodes = Vec::new();
             let is_only = model.only_way(world, node, &mut nodes);
             return is_only.then(|| nodes.into_iter().fold(0, |way, node| self.ways.on(way, node)));
         }
-        let [arrival] = model.hierarchy().arrivals(node) else { return None };
+        let place = model.hierarchy().place(node)?;
+        let [arrival] = place.arrivals() else { return None };
         let mut way = match arrival.parent {
             Some(parent) => self.way_by(parent)?,
             None => 0,
         };
-        let counts = |it: &NodeId| is_above_routes(world, *it) || model.stack(stack_node(world, *it)).is_some();
-        for node in model.above(world, node).chain([node]).filter(counts) {
-            way = self.ways.on(way, node);
+        let has_policies = |node: NodeId| model.stack(stack_node(world, node)).is_some();
+        // Who comes from a node of the same Namespaces has been there.
+        if place.is_entrance || place.service.is_some() {
+            let counts = |it: &NodeId| is_above_routes(world, *it) || has_policies(*it);
+            way = model.above(world, node).filter(counts).fold(way, |way, node| self.ways.on(way, node));
         }
-        Some(way)
+        Some(if has_policies(node) { self.ways.on(way, node) } else { way })
     }
 
     fn way_by(&mut self, parent: NodeId) -> Option<Way> {

@@ -34,25 +34,26 @@ pub(crate) enum Cause {
 
 /// Nodes that have to be looked at, parents before children.
 #[derive(Debug, Default)]
-struct Queue {
-    by_rank: Vec<Vec<NodeId>>,
-    waiting: HashMap<NodeId, Cause>,
-}
+struct Queue(Vec<Vec<(NodeId, Cause)>>);
 
 impl Queue {
     fn push(&mut self, rank: usize, node: NodeId, cause: Cause) {
-        let mut is_new = false;
-        let known = self.waiting.entry(node).or_insert_with(|| {
-            is_new = true;
-            cause
-        });
-        *known = cause.max(*known);
-        if is_new {
-            if self.by_rank.len() <= rank {
-                self.by_rank.resize_with(rank + 1, Vec::new);
-            }
-            self.by_rank[rank].push(node);
+        if self.0.len() <= rank {
+            self.0.resize_with(rank + 1, Vec::new);
         }
+        self.0[rank].push((node, cause));
+    }
+
+    /// Those of one rank, each once with its strongest cause.
+    fn take(&mut self, rank: usize) -> Option<Vec<(NodeId, Cause)>> {
+        let mut nodes = std::mem::take(self.0.get_mut(rank)?);
+        // Most come in order, one run after the other.
+        nodes.sort();
+        nodes.dedup_by(|(node, cause), (first, strongest)| {
+            *strongest = if node == first { *cause } else { *strongest };
+            node == first
+        });
+        Some(nodes)
     }
 }
 
@@ -119,6 +120,22 @@ impl Model {
         self.sets.get(set)
     }
 
+    /// The chains that are met at some effective targets, each with the number of scopes in which it is.
+    pub(crate) fn met_at(&self, targets: &[NodeId]) -> HashMap<ChainId, i128> {
+        // By sets first: most targets have the same as others.
+        let mut sets: HashMap<SetId, i128> = HashMap::new();
+        for set in targets.iter().filter_map(|target| self.set_at(*target)) {
+            *sets.entry(set).or_default() += 1;
+        }
+        let mut met = HashMap::new();
+        for (set, targets) in sets {
+            for (chain, scopes) in self.sets.get(set) {
+                *met.entry(*chain).or_default() += targets * i128::from(*scopes);
+            }
+        }
+        met
+    }
+
     /// Looks again at some nodes, and at what depends on them. `gone` are not there any more.
     pub(crate) fn follow(
         &mut self,
@@ -143,13 +160,11 @@ impl Model {
         let mut growing = Growing { chains, ledger, new: Vec::new() };
         let mut arriving = Arriving::default();
         let mut at = 0;
-        while at < queue.by_rank.len() {
-            let nodes = std::mem::take(&mut queue.by_rank[at]);
-            for node in nodes {
+        while let Some(nodes) = queue.take(at) {
+            for (node, cause) in nodes {
                 if self.is_beyond(world, node) {
                     continue;
                 }
-                let cause = queue.waiting.get(&node).copied().unwrap_or(Cause::Chains);
                 let on_other_ways = cause == Cause::Ways;
                 let before = self.set_at(node);
                 let after = self

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Link, SetId, Terms, is_effective_target};
+use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Levels, Link, SetId, Terms, is_effective_target};
 use crate::fold::{Effective, Units};
 use crate::kinds::{Class, KindId, PolicyKind};
 use crate::object::{ObjectRef, Objects};
@@ -55,8 +55,8 @@ pub struct Model {
     whole: OnceLock<Arc<Model>>,
     is_whole: bool,
     counts: OnceLock<Arc<[(ChainId, u64)]>>,
-    /// A bit for each level at which there can be effective targets.
-    ends: u32,
+    /// The levels at which there can be effective targets.
+    ends: Levels,
 }
 
 /// What a chain comes to, once somebody has asked. Whoever shares the chain shares it.
@@ -166,15 +166,12 @@ impl Model {
     }
 
     pub fn is_effective_target(&self, world: World<'_>, node: NodeId) -> bool {
-        self.may_end(world, node)
+        let it = world.topology.node(node);
+        // Most are at levels at which there are none.
+        self.ends.has(it.level)
+            && it.is_live()
             && is_effective_target(&self.kind, world.objects, world.topology, node)
-            && world.topology.live(node)
             && self.hierarchy.has(node)
-    }
-
-    /// Whether a node is at a level at which there are effective targets: most are not, and that is told soon.
-    fn may_end(&self, world: World<'_>, node: NodeId) -> bool {
-        self.ends >> world.topology.node(node).level as u32 & 1 == 1
     }
 
     pub fn stack(&self, node: NodeId) -> Option<&Stack> {
@@ -190,16 +187,15 @@ impl Model {
     }
 }
 
-/// A bit for each level at which a kind can have effective targets.
-fn ends(kind: &PolicyKind) -> u32 {
-    let ends_at = |level: Level| {
+/// The levels at which a kind can have effective targets.
+fn ends(kind: &PolicyKind) -> Levels {
+    Levels::of(|level| {
         kind.class == Class::Direct
             || kind
                 .effective_targets
                 .iter()
                 .any(|target| target.takes_of(level, |_| true) || target.level().is_section_of(level))
-    };
-    Level::ALL.into_iter().filter(|level| ends_at(*level)).map(|level| 1 << level as u32).sum()
+    })
 }
 
 /// Whether all effective targets of a kind come before backends.

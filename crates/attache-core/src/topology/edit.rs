@@ -6,6 +6,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use hashbrown::HashSet;
+
 use super::api::{self, RouteKind};
 use super::build::sections_of;
 use super::index::Index;
@@ -22,7 +24,7 @@ pub struct Unfollowable;
 #[derive(Debug, Default)]
 pub struct Edited {
     /// Nodes that are new, or whose links are.
-    pub nodes: Vec<NodeId>,
+    pub nodes: EachOnce,
     /// Nodes that requests have come to reach, or reach no more.
     pub lives: Vec<NodeId>,
     /// Nodes that live in another Namespace than before, or in one that has another node.
@@ -34,13 +36,32 @@ pub struct Edited {
     freed: Vec<(u32, u32)>,
 }
 
+/// Nodes in the order in which they came: many come again and again.
+#[derive(Debug, Default)]
+pub struct EachOnce {
+    nodes: Vec<NodeId>,
+    known: HashSet<NodeId>,
+}
+
+impl EachOnce {
+    pub fn push(&mut self, node: NodeId) {
+        if self.known.insert(node) {
+            self.nodes.push(node);
+        }
+    }
+
+    pub fn as_slice(&self) -> &[NodeId] {
+        &self.nodes
+    }
+}
+
 impl Edited {
     pub fn new(free: Vec<(u32, u32)>) -> Edited {
         Edited { free, ..Edited::default() }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.gone.is_empty() && self.housed.is_empty()
+        self.nodes.as_slice().is_empty() && self.gone.is_empty() && self.housed.is_empty()
     }
 
     /// The free places for the next change.

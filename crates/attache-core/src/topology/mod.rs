@@ -131,7 +131,7 @@ impl Topology {
 
     /// The sections of a whole object, in order.
     pub fn sections(&self, id: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
-        self.node(id).sections.clone().map(NodeId::part)
+        self.node(id).sections()
     }
 
     pub fn section(&self, id: NodeId, name: &str) -> Option<NodeId> {
@@ -146,10 +146,7 @@ impl Topology {
 
     /// The node of the whole object, for one of its sections or its frontend.
     pub fn whole(&self, id: NodeId) -> NodeId {
-        match self.node(id).owner {
-            Owner::Object(object) => NodeId::whole(object),
-            Owner::Named(_) => id,
-        }
+        self.node(id).whole(id)
     }
 
     /// What an object says of one of its sections.
@@ -188,12 +185,13 @@ impl Topology {
 
     /// Other nodes of the same name: a Service that is the parent of routes has two, and sections can share one.
     pub(crate) fn namesakes(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
-        let whole = self.whole(id);
-        let section = &self.node(id).section;
-        let sections = self.sections(whole).filter(move |_| section.is_some());
-        let sections = sections.filter(move |it| self.node(*it).section == *section);
-        let wholes = [Some(whole), self.frontend(id)].into_iter().flatten().filter(move |_| section.is_none());
-        sections.chain(wholes).filter(move |it| *it != id)
+        let it = self.node(id);
+        let (whole, section) = (it.whole(id), it.section.as_deref());
+        let owner = if whole == id { it } else { self.node(whole) };
+        let sections = owner.sections().filter(move |_| section.is_some());
+        let wholes = [Some(whole), owner.frontend].into_iter().flatten().filter(move |_| section.is_none());
+        let is_named_so = move |it: &NodeId| *it != id && self.node(*it).section.as_deref() == section;
+        sections.chain(wholes).filter(is_named_so)
     }
 
     /// The namespace that a node lives in.

@@ -270,6 +270,34 @@ impl Node {
         }
     }
 
+    /// The node of the whole object, for this one, which may be a part of it.
+    pub(crate) fn whole(&self, id: NodeId) -> NodeId {
+        self.owner.object().map_or(id, NodeId::whole)
+    }
+
+    /// The sections of a whole object, in order.
+    pub(crate) fn sections(&self) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
+        self.sections.clone().map(NodeId::part)
+    }
+
+    /// Whether requests can come by, see [`super::Topology::live`].
+    pub(crate) fn is_live(&self) -> bool {
+        self.live
+    }
+
+    pub(crate) fn namespace(&self) -> Option<NodeId> {
+        self.namespace
+    }
+
+    pub(crate) fn parents(&self) -> &[NodeId] {
+        self.parents.as_slice()
+    }
+
+    /// Of a port, the rules that name it; of a rule, the ports that it names.
+    pub(crate) fn across(&self) -> &[NodeId] {
+        self.across.as_slice()
+    }
+
     pub(super) fn section(level: Level, owner: ObjectId, name: SmolStr, port: Option<i64>) -> Node {
         Node { section: Some(name), port, ..Node::new(level, Owner::Object(owner)) }
     }

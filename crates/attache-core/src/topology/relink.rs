@@ -216,7 +216,8 @@ impl Topology {
             edited.lives.push(node);
             // What is below is reached by others now.
             edited.nodes.push(node);
-            edited.nodes.extend(it.children.as_slice().iter().chain(it.across.as_slice()));
+            let below = it.children.as_slice().iter().chain(it.across.as_slice());
+            below.for_each(|node| edited.nodes.push(*node));
             self.edit(node, |node| node.live = live);
         }
     }
@@ -330,7 +331,7 @@ impl Topology {
     /// by being named.
     pub fn settle(&mut self, objects: &Objects, edited: &mut Edited) -> Result<(), Unfollowable> {
         let mut lonely = Vec::new();
-        for &node in &edited.nodes {
+        for &node in edited.nodes.as_slice() {
             let it = self.node(node);
             match it.level {
                 Level::Frontend if self.children(node).is_empty() => lonely.push(node),
