@@ -9,7 +9,7 @@ use crate::chain::{Hierarchy, Shape};
 use crate::engine::Engine;
 use crate::kinds::{KindId, Registry};
 use crate::model::Model;
-use crate::order::{Stack, Stacks};
+use crate::order::Stacks;
 use crate::policy::Policies;
 use crate::status::Tallies;
 use crate::topology::NodeId;
@@ -131,11 +131,6 @@ impl Engine {
             Some(all) => all.iter().find(|model| model.id == leader).map(Model::stacks),
             None => self.models.apart.iter().find(|it| it.kind == leader).map(|it| self.stacks_apart(it)),
         }
-    }
-
-    /// Everything that is on any node, kind by kind.
-    pub(crate) fn all_stacks(&self) -> impl Iterator<Item = &Stack> {
-        self.models.kinds().filter_map(|kind| self.stacks(kind)).flat_map(Stacks::values)
     }
 
     fn stacks_apart<'e>(&'e self, it: &'e Apart) -> &'e Stacks {

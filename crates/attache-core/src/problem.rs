@@ -146,7 +146,7 @@ mod tests {
             source: Source {
                 file: "p.yaml".into(),
                 document: 2,
-                places: Places::new(vec![place(4, 1), place(6, 3), place(6, 10)]),
+                places: Places::new(&[place(4, 1), place(6, 3), place(6, 10)]),
             },
         };
         let problem =

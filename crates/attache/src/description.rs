@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use attache_core::chain::Link;
 use attache_core::conditions::Condition;
-use attache_core::lint::{Finding, lint_kind, lint_references};
+use attache_core::lint::{Finding, lint_some};
 use attache_core::model::Model;
-use attache_core::object::{Object, ObjectRef};
+use attache_core::object::{Object, ObjectId, ObjectRef};
 use attache_core::policy::{PolicyId, Wanted};
 use attache_core::topology::{Level, NodeId};
 
@@ -137,21 +137,21 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
     let whole = target.id.to_string();
     let is_it = |name: &str| name.split('#').next() == Some(whole.as_str());
     let refused = engine.topology().refused(engine.objects()).iter().filter(|it| is_it(&it.parent) || is_it(&it.child));
-    let refused: Vec<_> = refused.map(|it| (&engine.objects().get(it.by).id, &it.path)).collect();
+    let refused: Vec<_> = refused.map(|it| (it.by, &it.path)).collect();
     let policies = engine.policies().map(|(policy, _)| policy);
     let unwanted = policies.filter(|policy| wants(input, *policy, &target.id) && !engine.refusals(*policy).is_empty());
-    let unwanted: BTreeSet<&ObjectRef> = unwanted.map(|policy| engine.policy_id(policy)).collect();
-    let mut findings = match engine.find_policy(&target.id) {
-        Some(policy) => lint_kind(engine, &input.problems, engine.policy(policy).kind),
-        None => lint_references(engine, &input.problems),
-    };
+    let mut concerned: BTreeSet<ObjectId> = unwanted.map(|policy| policy.0).collect();
+    concerned.extend(engine.objects().find(&target.id));
+    let all = concerned.iter().copied().chain(refused.iter().map(|(by, _)| *by)).collect();
+    let kind = engine.find_policy(&target.id).map(|policy| engine.policy(policy).kind);
+    let mut findings = lint_some(engine, &input.problems, &all, kind);
     findings.retain(|finding| {
-        let Some(object) = finding.problem.object.as_deref() else { return false };
+        let object = finding.problem.object.as_deref().and_then(|object| engine.objects().find(object));
         let path = finding.problem.path.as_ref();
         finding.suppressed.is_none()
-            && (*object == target.id
-                || unwanted.contains(object)
-                || refused.iter().any(|(by, at)| *by == object && Some(*at) == path))
+            && object.is_some_and(|object| {
+                concerned.contains(&object) || refused.iter().any(|&(by, at)| by == object && Some(at) == path)
+            })
     });
     findings
 }

@@ -1,14 +1,15 @@
 //! Kinds of policies that are not known, or not as they are written.
 
+use super::subject::Subject;
 use super::{Finding, Findings, rule};
-use crate::engine::Engine;
 use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP};
 use crate::names::qualified;
 use crate::object::Object;
 use crate::value::{Path, Value};
 
 /// Objects that look like policies and are of no kind that is known: once for each kind.
-pub fn unknown(engine: &Engine, findings: &mut Findings) {
+pub fn unknown(subject: Subject<'_>, findings: &mut Findings) {
+    let engine = subject.engine;
     let (objects, kinds) = (engine.objects(), engine.kinds());
     let unlabelled: Vec<&Value> = kinds.unlabelled().iter().map(|crd| objects.get(*crd).spec()).collect();
     let is_unlabelled = |group: &str, kind: &str| {
@@ -16,7 +17,7 @@ pub fn unknown(engine: &Engine, findings: &mut Findings) {
             crd.get_str("group") == Some(group) && crd.at(&["names", "kind"]).and_then(Value::as_str) == Some(kind)
         })
     };
-    for (group, kind) in objects.kinds() {
+    for (group, kind) in subject.kinds() {
         if group == GROUP || kinds.find(group, kind).is_some() || is_unlabelled(group, kind) {
             continue;
         }
@@ -47,9 +48,9 @@ fn target(object: &Object) -> Option<Path> {
 }
 
 /// CRDs whose schema is that of a policy, and whose labels do not say so.
-pub fn unlabelled(engine: &Engine, findings: &mut Findings) {
-    for crd in engine.kinds().unlabelled() {
-        let crd = engine.objects().get(*crd);
+pub fn unlabelled(subject: Subject<'_>, findings: &mut Findings) {
+    for crd in subject.engine.kinds().unlabelled() {
+        let crd = subject.engine.objects().get(*crd);
         let kind = crd.spec().at(&["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
         let message = format!("`{kind}` looks like a policy kind, but its CRD has no policy label");
         findings.push(rule::UNLABELLED_CRD.at(crd, Path::parse("metadata.labels"), message));
@@ -57,8 +58,8 @@ pub fn unlabelled(engine: &Engine, findings: &mut Findings) {
 }
 
 /// What was wrong with documents that describe kinds, and with the versions of policies.
-pub fn problems(engine: &Engine, findings: &mut Findings) {
-    for problem in engine.problems() {
+pub fn problems(subject: Subject<'_>, findings: &mut Findings) {
+    for problem in subject.engine.problems() {
         let rule = match &problem.object {
             Some(object) if (&*object.group, &*object.kind) == (CRD_GROUP, CRD_KIND) => continue,
             Some(object) if object.group == GROUP => &rule::INVALID_POLICY_KIND,

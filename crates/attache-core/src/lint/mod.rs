@@ -14,20 +14,23 @@ mod rivals;
 mod routes;
 mod rule;
 mod stale;
+mod subject;
 mod suppress;
 #[cfg(test)]
 mod tests;
 mod topology;
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use crate::engine::Engine;
 use crate::kinds::KindId;
-use crate::object::Object;
+use crate::object::{Object, ObjectId};
 use crate::problem::Problem;
 use crate::value::Path;
 
 use facts::Facts;
+use subject::Subject;
 
 pub use rule::{RULES, Rule};
 pub use suppress::ANNOTATION;
@@ -44,7 +47,7 @@ pub struct Finding {
 type Findings = Vec<Finding>;
 
 /// What is wrong with how things refer to each other.
-const REFERENCES: &[fn(&Engine, &mut Findings)] = &[
+const REFERENCES: &[fn(Subject<'_>, &mut Findings)] = &[
     policies::refused,
     policies::conflicted,
     topology::refused,
@@ -71,38 +74,32 @@ const OUTCOMES: &[fn(&Facts<'_>, &mut Findings)] = &[
 /// Everything there is to find, in the order of files, places and objects. `reading` is what was wrong with the input
 /// before it came to the engine.
 pub fn lint(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
-    with_outcomes(engine, reading, &Facts::of(engine))
+    findings(Subject::everything(engine), reading, Some(&Facts::of(engine)))
 }
 
-/// The same without what is wrong with what policies of other kinds come to.
-pub fn lint_kind(engine: &Engine, reading: &[Problem], kind: KindId) -> Vec<Finding> {
-    with_outcomes(engine, reading, &Facts::of_kind(engine, kind))
+/// The same for some objects, and of what policies come to only what those of one kind do: else nothing is folded for it.
+pub fn lint_some(
+    engine: &Engine,
+    reading: &[Problem],
+    objects: &BTreeSet<ObjectId>,
+    kind: Option<KindId>,
+) -> Vec<Finding> {
+    let facts = kind.map(|kind| Facts::of_kind(engine, kind));
+    findings(Subject::only(engine, objects), reading, facts.as_ref())
 }
 
-fn with_outcomes(engine: &Engine, reading: &[Problem], facts: &Facts<'_>) -> Vec<Finding> {
-    let mut findings = unordered(engine, reading);
-    for check in OUTCOMES {
-        check(facts, &mut findings);
-    }
-    settled(engine, findings)
-}
-
-/// The same without what is wrong with what policies come to: nothing is folded for it.
-pub fn lint_references(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
-    settled(engine, unordered(engine, reading))
-}
-
-fn unordered(engine: &Engine, reading: &[Problem]) -> Findings {
+fn findings(subject: Subject<'_>, reading: &[Problem], facts: Option<&Facts<'_>>) -> Findings {
     let mut findings = Findings::new();
     input::problems(reading, &mut findings);
     for check in REFERENCES {
-        check(engine, &mut findings);
+        check(subject, &mut findings);
     }
-    findings
-}
-
-fn settled(engine: &Engine, mut findings: Findings) -> Findings {
-    suppress::apply(engine.objects(), &mut findings);
+    if let Some(facts) = facts {
+        for check in OUTCOMES {
+            check(facts, &mut findings);
+        }
+    }
+    suppress::apply(subject, &mut findings);
     findings.sort_by(Finding::by_place);
     findings
 }

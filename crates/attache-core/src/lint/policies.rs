@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
+use super::subject::Subject;
 use super::{Findings, Rule, any_scope, rule};
 use crate::attachment::{Reason, Refusal};
 use crate::engine::Engine;
@@ -15,8 +16,9 @@ use crate::status::Enforcement;
 use crate::value::Path;
 
 /// Targets that were refused, each with its own reason.
-pub fn refused(engine: &Engine, findings: &mut Findings) {
-    for refusal in engine.attachments().refused() {
+pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
+    let engine = subject.engine;
+    for refusal in engine.attachments().refused().filter(|refusal| subject.includes(refusal.policy.0)) {
         let (policy, object) = (engine.policy(refusal.policy), engine.policy_object(refusal.policy));
         let (path, message) = match &policy.invalid {
             Some(invalid) => (invalid.path.clone(), invalid.message.as_str()),
@@ -75,12 +77,13 @@ pub fn grant(from: &ObjectRef, group: &str, kind: &str, namespace: &str) -> Stri
 }
 
 /// Policies that another has kept out, once for each of those.
-pub fn conflicted(engine: &Engine, findings: &mut Findings) {
+pub fn conflicted(subject: Subject<'_>, findings: &mut Findings) {
+    let engine = subject.engine;
     let mut rivals: BTreeMap<(PolicyId, PolicyId), BTreeSet<String>> = BTreeMap::new();
-    for stack in engine.all_stacks() {
-        for (loser, winner) in &stack.rejected {
-            let target = engine.topology().name(engine.objects(), winner.node);
-            rivals.entry((loser.policy, winner.policy)).or_default().insert(target);
+    for policy in subject.policies() {
+        for (node, winner) in engine.rivals(policy) {
+            let target = engine.topology().name(engine.objects(), node);
+            rivals.entry((policy, winner)).or_default().insert(target);
         }
     }
     for ((loser, winner), targets) in rivals {

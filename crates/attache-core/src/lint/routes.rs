@@ -1,15 +1,14 @@
 //! Routes that nothing leads to, and hostnames that no listener has.
 
+use super::subject::Subject;
 use super::{Findings, rule};
-use crate::engine::Engine;
-use crate::object::ObjectId;
-use crate::topology::{Level, Node, NodeId};
 use crate::value::Path;
 
 /// Routes that no request can come to, though nothing refused them.
-pub fn unattached(engine: &Engine, findings: &mut Findings) {
+pub fn unattached(subject: Subject<'_>, findings: &mut Findings) {
+    let engine = subject.engine;
     let topology = engine.topology();
-    for (node, object) in routes(engine) {
+    for (node, object) in subject.routes() {
         if topology.live(node) || topology.is_refused(object) {
             continue;
         }
@@ -23,9 +22,9 @@ pub fn unattached(engine: &Engine, findings: &mut Findings) {
 }
 
 /// Hostnames of attached routes that none of their listeners lets in.
-pub fn unused_hostnames(engine: &Engine, findings: &mut Findings) {
-    let (topology, objects) = (engine.topology(), engine.objects());
-    for (node, object) in routes(engine).filter(|(node, _)| topology.live(*node)) {
+pub fn unused_hostnames(subject: Subject<'_>, findings: &mut Findings) {
+    let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
+    for (node, object) in subject.routes().filter(|(node, _)| topology.live(*node)) {
         for (position, hostname) in topology.unused_hostnames(objects, node) {
             let path = Path::parse("spec.hostnames").index(position);
             let message =
@@ -33,9 +32,4 @@ pub fn unused_hostnames(engine: &Engine, findings: &mut Findings) {
             findings.push(rule::UNUSED_HOSTNAME.at(objects.get(object), path, message));
         }
     }
-}
-
-fn routes(engine: &Engine) -> impl Iterator<Item = (NodeId, ObjectId)> {
-    let nodes = engine.topology().nodes();
-    nodes.filter_map(|(id, Node { level, owner, .. })| (*level == Level::Route).then_some((id, owner.object()?)))
 }

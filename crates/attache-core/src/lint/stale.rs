@@ -3,11 +3,10 @@
 use hashbrown::{HashMap, HashSet};
 
 use super::facts::Facts;
+use super::subject::Subject;
 use super::{Findings, rule};
-use crate::engine::Engine;
 use crate::object::{Object, ObjectId};
 use crate::status::{Enforcement, PolicyStatus};
-use crate::topology::Level;
 use crate::topology::reference::Reference;
 use crate::value::{Path, Value};
 
@@ -48,16 +47,14 @@ fn computed(status: &PolicyStatus) -> Vec<(&'static str, bool, &'static str)> {
 }
 
 /// Routes whose `Accepted` is another, parent by parent.
-pub fn routes(engine: &Engine, findings: &mut Findings) {
-    let (topology, objects) = (engine.topology(), engine.objects());
-    let refused =
-        topology.refused(objects).iter().filter(|refused| topology.node(node(refused.by)).level == Level::Route);
+pub fn routes(subject: Subject<'_>, findings: &mut Findings) {
+    let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
+    let refused = topology.refused(objects).iter().filter(|refused| subject.includes(refused.by));
     let refused: HashMap<(ObjectId, &Path), (&str, &str)> =
         refused.map(|it| ((it.by, &it.path), (it.reason, it.message.as_str()))).collect();
     let contested: HashSet<ObjectId> =
         refused.keys().filter(|(_, path)| **path == Path::parse("spec.hostnames")).map(|(by, _)| *by).collect();
-    let routes = topology.nodes().filter(|(_, node)| node.level == Level::Route);
-    for id in routes.filter_map(|(_, node)| node.owner.object()).filter(|id| !contested.contains(id)) {
+    for id in subject.routes().map(|(_, route)| route).filter(|id| !contested.contains(id)) {
         let route = objects.get(id);
         let Some(parents) = route.body.at(&["status", "parents"]) else { continue };
         for (i, parent) in parents.items().iter().enumerate() {
@@ -72,10 +69,6 @@ pub fn routes(engine: &Engine, findings: &mut Findings) {
             }
         }
     }
-}
-
-fn node(object: ObjectId) -> crate::topology::NodeId {
-    crate::topology::NodeId::whole(object)
 }
 
 /// Which of a route's parentRefs an entry of its status is about.

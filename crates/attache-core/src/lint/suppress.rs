@@ -2,9 +2,10 @@
 
 use hashbrown::HashMap;
 
+use super::subject::Subject;
 use super::{Findings, RULES, Rule, rule};
 use crate::names::nearest;
-use crate::object::{Object, ObjectRef, Objects};
+use crate::object::{Object, ObjectRef};
 use crate::value::Path;
 
 /// `dangling-target: the route comes next week; never-wins: on purpose`.
@@ -17,8 +18,8 @@ struct Wish<'o> {
 }
 
 /// Marks what is suppressed, and adds what is wrong with the wishes themselves.
-pub fn apply(objects: &Objects, findings: &mut Findings) {
-    let annotated = objects.iter().filter_map(|(_, object)| Some((object, object.annotation(ANNOTATION)?)));
+pub fn apply(subject: Subject<'_>, findings: &mut Findings) {
+    let annotated = subject.objects().filter_map(|(_, object)| Some((object, object.annotation(ANNOTATION)?)));
     let mut complaints = Findings::new();
     let mut wishes: HashMap<&ObjectRef, (&Object, Vec<Wish<'_>>)> = HashMap::new();
     for (object, text) in annotated {

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::policies::grant;
+use super::subject::Subject;
 use super::{Findings, Rule, rule};
-use crate::engine::Engine;
 use crate::topology::reference::Reference;
 use crate::topology::{NodeId, Refused};
 use crate::value::{Path, Segment};
 
-pub fn refused(engine: &Engine, findings: &mut Findings) {
+pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
+    let engine = subject.engine;
     // Listeners that conflict with each other are one cause.
     let mut causes: BTreeMap<(&str, &str), Vec<&Refused>> = BTreeMap::new();
     let mut order = Vec::new();
-    for refused in engine.topology().refused(engine.objects()) {
+    let refused = engine.topology().refused(engine.objects()).iter();
+    for refused in refused.filter(|refused| subject.includes(refused.by)) {
         match field(refused) {
             Some("listeners") => causes.entry((&refused.parent, &refused.message)).or_default().push(refused),
             _ => order.push(vec![refused]),

@@ -110,7 +110,7 @@ pub struct Place {
 pub struct Places(Box<[Place]>);
 
 impl Places {
-    pub fn new(places: Vec<Place>) -> Self {
+    pub fn new(places: &[Place]) -> Self {
         Places(places.into())
     }
 

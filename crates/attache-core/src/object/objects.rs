@@ -18,13 +18,15 @@ pub struct Objects {
 
 impl Objects {
     /// Of several objects with one name the last is kept.
-    pub fn new(mut list: Vec<Object>) -> Self {
+    pub fn new(list: Vec<Object>) -> Self {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
         use rayon::slice::ParallelSliceMut;
+        let mut list: Vec<Arc<Object>> = list.into_par_iter().map(Arc::new).collect();
         list.par_sort_by(|a, b| a.id.cmp(&b.id));
         list.reverse();
         list.dedup_by(|a, b| a.id == b.id);
         list.reverse();
-        Objects::sorted(list.into_iter().map(Arc::new).collect())
+        Objects::sorted(list)
     }
 
     fn sorted(list: Vec<Arc<Object>>) -> Self {

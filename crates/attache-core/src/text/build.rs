@@ -22,6 +22,8 @@ pub struct Builder {
     scratch: Vec<Place>,
     anchors: HashMap<usize, Anchor>,
     aliased: usize,
+    /// How many collections there are around all of it.
+    depth: usize,
 }
 
 /// A finished value that waits for the end of what it is in.
@@ -78,6 +80,17 @@ struct Anchor {
 }
 
 impl Builder {
+    /// For the items of a document, one after the other.
+    pub fn for_items() -> Builder {
+        Builder { depth: 2, ..Builder::default() }
+    }
+
+    /// Whether what comes next is one of the items of the document.
+    pub fn within_items(&self) -> bool {
+        let is_items = |slot: &Slot| matches!(slot, Slot::Entry(key) if key == "items");
+        matches!(self.frames.as_slice(), [_, Frame { kind: Collection::List, slot, .. }] if is_items(slot))
+    }
+
     /// Whether what comes next is the key of a map.
     pub fn wants_key(&self) -> bool {
         matches!(self.frames.last(), Some(Frame { kind: Collection::Map, pending: Pending::None, .. }))
@@ -123,7 +136,7 @@ impl Builder {
     }
 
     pub fn open(&mut self, kind: Collection, place: Place, anchor: usize) -> Result<(), Fault> {
-        check_depth(self.frames.len() + 1, place)?;
+        check_depth(self.depth + self.frames.len() + 1, place)?;
         let slot = self.slot();
         let (children, first) = (self.nodes.len(), self.places.len());
         self.places.push(place);
@@ -137,8 +150,7 @@ impl Builder {
             Collection::List => Value::List(self.nodes.drain(frame.children..).map(|node| node.value).collect()),
             Collection::Map => {
                 self.sort(&frame);
-                let entries = self.nodes.drain(frame.children..).map(|node| (node.key, node.value)).collect();
-                Value::Map(Map::from_entries(entries))
+                Value::Map(Map::sorted(self.nodes.drain(frame.children..).map(|node| (node.key, node.value))))
             }
         };
         let place = self.places.get(frame.first).copied().unwrap_or_default();
@@ -149,7 +161,7 @@ impl Builder {
     /// Another occurrence of the value that `anchor` names; `None` if it is not complete yet.
     pub fn alias(&mut self, anchor: usize, place: Place) -> Result<Option<()>, Fault> {
         let Some(Anchor { value, places, height }) = self.anchors.get(&anchor).cloned() else { return Ok(None) };
-        check_depth(self.frames.len() + height, place)?;
+        check_depth(self.depth + self.frames.len() + height, place)?;
         self.charge(places.len(), place)?;
         let first = self.places.len();
         self.places.extend_from_slice(&places);
@@ -169,10 +181,12 @@ impl Builder {
         }
     }
 
-    /// The document; `None` if there was nothing in it.
-    pub fn finish(mut self) -> Option<(Value, Places)> {
+    /// The value that is complete, if there was one; the next one can follow.
+    pub fn take(&mut self) -> Option<(Value, Places)> {
         let root = self.nodes.pop()?;
-        Some((root.value, Places::new(self.places)))
+        let places = Places::new(&self.places);
+        self.places.clear();
+        Some((root.value, places))
     }
 
     fn slot(&mut self) -> Slot {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! text ─→ parts (one document each) ─→ value and places ─→ objects ─→ scopes settled
+//!      └→ stretches of one long list ──────┘
 //! ```
 //!
 //! Nothing here trusts its input: depth and aliases have budgets, an error costs the document that it is in
@@ -11,6 +12,7 @@ mod base64;
 mod build;
 mod emit;
 mod json;
+mod list;
 mod objects;
 mod scalar;
 mod scope;
@@ -57,6 +59,10 @@ pub fn read(file: &Arc<str>, text: &str) -> Reading {
 
 /// As [`read`], and tells `progress` the length of each document that has been read.
 pub fn read_with_progress(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) -> Reading {
+    list::read(file, text, &progress).unwrap_or_else(|| read_documents(file, text, progress))
+}
+
+fn read_documents(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) -> Reading {
     split::split(text)
         .par_iter()
         .enumerate()

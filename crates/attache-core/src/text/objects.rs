@@ -17,6 +17,15 @@ pub(super) fn objects(file: &Arc<str>, document: Document) -> Reading {
     reader.reading
 }
 
+/// The objects that items of a list are.
+pub(super) fn items(file: &Arc<str>, document: u32, items: Vec<(Value, Places)>, assumed: Option<&Assumed>) -> Reading {
+    let mut reader = Reader { file, document, reading: Reading::default() };
+    for (body, places) in items {
+        reader.document(body, places, assumed);
+    }
+    reader.reading
+}
+
 /// The objects written inside another, as the items of the list at `path`.
 pub fn nested(object: &Object, path: &Path) -> Reading {
     let Source { file, document, places } = &object.source;
@@ -34,7 +43,7 @@ struct Reader<'f> {
 }
 
 /// What the items of a typed list are when they do not say so themselves, as in an answer of the API server.
-struct Assumed {
+pub(super) struct Assumed {
     api_version: SmolStr,
     kind: SmolStr,
 }
@@ -85,7 +94,7 @@ impl Reader<'_> {
 }
 
 /// Whether this is a list of objects, and what its items are if its own kind says so.
-fn list_of(body: &Value) -> Option<Option<Assumed>> {
+pub(super) fn list_of(body: &Value) -> Option<Option<Assumed>> {
     let kind = body.get_str("kind")?.strip_suffix("List")?;
     if kind.is_empty() {
         return Some(None);

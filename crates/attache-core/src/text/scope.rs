@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
-use crate::object::Object;
+use crate::object::{Object, ObjectRef};
 
 /// The kinds that are cluster-scoped and whose CRD is rarely in the input.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
@@ -49,16 +49,21 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
 /// says so, else if it is known to be.
 pub fn settle_scopes(objects: &mut [Object], cluster_scoped: impl Fn(&str, &str) -> bool) {
     let declared: HashMap<(SmolStr, SmolStr), bool> = objects.iter().filter_map(declaration).collect();
-    for object in objects {
-        let id = &mut object.id;
-        let cluster = declared.get(&(id.group.clone(), id.kind.clone())).copied().unwrap_or_else(|| {
+    let is_cluster_scoped = |id: &ObjectRef| {
+        declared.get(&(id.group.clone(), id.kind.clone())).copied().unwrap_or_else(|| {
             cluster_scoped(&id.group, &id.kind)
                 || CLUSTER_SCOPED.binary_search(&(id.group.as_str(), id.kind.as_str())).is_ok()
-        });
-        if cluster {
-            id.namespace = SmolStr::default();
-        } else if id.namespace.is_empty() {
-            id.namespace = SmolStr::new_static("default");
+        })
+    };
+    let is_alike = |a: &Object, b: &Object| a.id.kind == b.id.kind && a.id.group == b.id.group;
+    for alike in objects.chunk_by_mut(is_alike) {
+        let cluster = alike.first().is_some_and(|object| is_cluster_scoped(&object.id));
+        for Object { id, .. } in alike {
+            if cluster {
+                id.namespace = SmolStr::default();
+            } else if id.namespace.is_empty() {
+                id.namespace = SmolStr::new_static("default");
+            }
         }
     }
 }
@@ -70,12 +75,12 @@ pub fn declares_scope(object: &Object) -> bool {
 
 /// The kind that a CRD or a PolicyKind is about, and whether it is cluster-scoped.
 fn declaration(object: &Object) -> Option<((SmolStr, SmolStr), bool)> {
-    let spec = object.spec();
     let kind = match (object.id.group.as_str(), object.id.kind.as_str()) {
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => spec.at(&["names", "kind"])?,
-        ("attache.dev", "PolicyKind") => spec.get("kind")?,
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => object.spec().at(&["names", "kind"])?,
+        ("attache.dev", "PolicyKind") => object.spec().get("kind")?,
         _ => return None,
     };
+    let spec = object.spec();
     let cluster = spec.get_str("scope")? == "Cluster";
     Some(((spec.get_str("group")?.into(), kind.as_str()?.into()), cluster))
 }

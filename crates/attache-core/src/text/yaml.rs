@@ -17,7 +17,7 @@ pub fn read(part: &Part) -> Result<Option<(Value, Places)>, Fault> {
         let (event, span) = next.map_err(|error| reader.fault(&error))?;
         reader.event(event, &span)?;
     }
-    Ok(reader.builder.finish())
+    Ok(reader.builder.take())
 }
 
 fn options() -> Options {

@@ -42,6 +42,13 @@ impl Map {
         Map(entries.into())
     }
 
+    /// Of entries that are sorted by key, each key once.
+    pub(crate) fn sorted(entries: impl Iterator<Item = Entry>) -> Self {
+        let map = Map(entries.collect());
+        debug_assert!(map.0.is_sorted_by(|a, b| a.0 < b.0));
+        map
+    }
+
     pub fn get(&self, key: &str) -> Option<&Value> {
         // Most maps are small: comparing a few short keys beats a binary search's branches.
         if self.0.len() <= 8 {

@@ -16,6 +16,9 @@ pub fn keep_last(objects: Vec<Object>) -> (Vec<Object>, Vec<Problem>) {
             dropped.push(before);
         }
     }
+    if dropped.is_empty() {
+        return (objects, warnings);
+    }
     dropped.sort_unstable();
     let kept = objects.into_iter().enumerate();
     let kept = kept.filter(|(i, _)| dropped.binary_search(i).is_err()).map(|(_, object)| object).collect();

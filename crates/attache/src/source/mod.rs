@@ -10,6 +10,7 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -40,13 +41,13 @@ pub fn read_all(inputs: &[PathBuf], quiet: bool) -> Reading {
     let found = files::find(inputs);
     let problems = found.problems();
     let progress = Progress::new(size(&found), quiet);
-    let Reading { objects, problems: more } = found
-        .files
-        .into_par_iter()
-        .map(|file| read(&file, &progress))
-        .fold(Reading::default, Reading::joined)
-        .reduce(Reading::default, Reading::joined);
-    Reading { objects, problems: [problems, more].concat() }
+    let mut files: Vec<(usize, File)> = found.files.into_iter().enumerate().collect();
+    // The largest first: who is done with others helps with it.
+    files.sort_by_key(|(_, file)| Reverse(file.stamp.size));
+    let mut readings: Vec<(usize, Reading)> =
+        files.into_par_iter().map(|(at, file)| (at, read(&file, &progress))).collect();
+    readings.sort_by_key(|(at, _)| *at);
+    readings.into_iter().fold(Reading { problems, ..Reading::default() }, |all, (_, reading)| all.joined(reading))
 }
 
 /// Each object once, and in a namespace only if its kind is.

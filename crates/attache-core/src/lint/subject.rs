@@ -1,0 +1,55 @@
+//! What a question is about: everything, or some objects.
+
+use std::collections::BTreeSet;
+
+use crate::engine::Engine;
+use crate::object::{Object, ObjectId};
+use crate::policy::PolicyId;
+use crate::topology::{Level, NodeId};
+
+#[derive(Clone, Copy)]
+pub struct Subject<'e> {
+    pub engine: &'e Engine,
+    /// All of them, if none are named.
+    only: Option<&'e BTreeSet<ObjectId>>,
+}
+
+impl<'e> Subject<'e> {
+    pub fn everything(engine: &'e Engine) -> Subject<'e> {
+        Subject { engine, only: None }
+    }
+
+    pub fn only(engine: &'e Engine, objects: &'e BTreeSet<ObjectId>) -> Subject<'e> {
+        Subject { engine, only: Some(objects) }
+    }
+
+    pub fn includes(&self, object: ObjectId) -> bool {
+        self.only.is_none_or(|only| only.contains(&object))
+    }
+
+    pub fn objects(self) -> impl Iterator<Item = (ObjectId, &'e Object)> {
+        let objects = self.engine.objects();
+        let all = self.only.is_none().then(|| objects.iter()).into_iter().flatten();
+        all.chain(self.only.into_iter().flatten().map(|id| (*id, objects.get(*id))))
+    }
+
+    /// Routes, each with its node.
+    pub fn routes(self) -> impl Iterator<Item = (NodeId, ObjectId)> {
+        let topology = self.engine.topology();
+        let nodes = self.objects().map(|(object, _)| (NodeId::whole(object), object));
+        nodes.filter(|(node, _)| topology.node(*node).level == Level::Route)
+    }
+
+    pub fn policies(self) -> impl Iterator<Item = PolicyId> {
+        let all = self.engine.policies().map(|(policy, _)| policy);
+        all.filter(move |policy| self.includes(policy.0))
+    }
+
+    /// Group and kind of what there is, each once, in order.
+    pub fn kinds(self) -> BTreeSet<(&'e str, &'e str)> {
+        match self.only {
+            None => self.engine.objects().kinds().collect(),
+            Some(_) => self.objects().map(|(_, object)| (object.id.group.as_str(), object.id.kind.as_str())).collect(),
+        }
+    }
+}
