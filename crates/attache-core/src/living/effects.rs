@@ -99,12 +99,13 @@ impl<'e> Shifting<'e> {
         Shifting { was, is, shift }
     }
 
-    fn note(&mut self, target: NodeId, was: bool, is: bool) {
-        if was {
-            self.was.count(target, -1, self.shift);
+    /// A target at which some chains were met, if it was one, and others are, if it is one.
+    fn note(&mut self, target: NodeId, was: Option<&[(ChainId, u64)]>, is: Option<&[(ChainId, u64)]>) {
+        if let Some(was) = was {
+            self.was.count(target, was, -1, self.shift);
         }
-        if is {
-            self.is.count(target, 1, self.shift);
+        if let Some(is) = is {
+            self.is.count(target, is, 1, self.shift);
         }
     }
 
@@ -141,13 +142,11 @@ impl Target<'_> {
 impl Sides<'_> {
     fn of<'m>(&self, moved: &'m [Moved]) -> Vec<Target<'m>> {
         let target = |moved: &'m Moved| {
-            let was = moved.before.is_some() && self.was.is_effective_target(self.before.world(), moved.node);
+            let is = moved.is_target;
             // Whoever stays where it was, on the same ways, stays what it was.
-            let stays = moved.before.is_some() && moved.after.is_some() && moved.cause == Cause::Chains;
-            let is = match stays {
-                true => was,
-                false => moved.after.is_some() && self.is.is_effective_target(self.after.world(), moved.node),
-            };
+            let stays = moved.after.is_some() && moved.cause == Cause::Chains;
+            let was = || self.was.is_effective_target(self.before.world(), moved.node);
+            let was = moved.before.is_some() && if stays { is } else { was() };
             (was || is).then_some(Target { moved, was, is })
         };
         moved.iter().filter_map(target).collect()
@@ -239,7 +238,9 @@ impl Sides<'_> {
             let moved: HashSet<NodeId> = moved.iter().map(|it| it.node).collect();
             for node in of_kind.refolded.nodes(self.after, self.is, &of_kind.shifting) {
                 if !moved.contains(&node) && self.is.is_effective_target(self.after.world(), node) {
-                    shifting.note(node, true, true);
+                    let [was, is] = [(self.before, self.was), (self.after, self.is)]
+                        .map(|(engine, model)| model.chains_at(engine.world(), node));
+                    shifting.note(node, Some(was), Some(is));
                 }
             }
         }
@@ -263,8 +264,12 @@ impl Sides<'_> {
             if compared == Some([false, false]) {
                 continue;
             }
-            for &Target { moved: &Moved { node, .. }, .. } in alike {
-                match compared.filter(|_| self.after.topology().namesakes(node).next().is_none()) {
+            let chains = |set: Option<SetId>| set.map(|set| self.is.chains_of(set));
+            let (chains_before, chains_after) =
+                (chains(moved.before).filter(|_| was), chains(moved.after).filter(|_| is));
+            for &Target { moved: &Moved { node, is_alone, .. }, .. } in alike {
+                let is_alone = || is_alone || self.after.topology().namesakes(node).next().is_none();
+                match compared.filter(|_| is_alone()) {
                     Some([other, others]) => {
                         if other {
                             changed.iter_mut().for_each(|changed| changed.push(node));
@@ -280,7 +285,7 @@ impl Sides<'_> {
                 }
                 of_kind.shifted.push(node);
                 if let Some(shifting) = &mut shifting {
-                    shifting.note(node, was, is);
+                    shifting.note(node, chains_before, chains_after);
                 }
             }
         }

@@ -35,7 +35,7 @@ impl Supports {
         for model in engine.models() {
             let mut supporting = Supporting::new(engine, model);
             for target in model.effective_targets(engine.world()) {
-                supporting.count(target, 1, &mut shift);
+                supporting.count(target, model.chains_at(engine.world(), target), 1, &mut shift);
             }
             supporting.finish(&mut shift);
         }
@@ -167,16 +167,16 @@ impl<'e> Supporting<'e> {
         }
     }
 
-    /// Counts the scopes that end at a target.
-    pub fn count(&mut self, target: NodeId, count: i64, shift: &mut Shift) {
+    /// Counts the scopes that end at a target, at which these chains are met.
+    pub fn count(&mut self, target: NodeId, chains: &[(ChainId, u64)], count: i64, shift: &mut Shift) {
         let (model, world) = (self.model, self.engine.world());
         // What a Direct policy says on another object above is not passed down.
         if model.kind.class == Class::Direct && !is_above_routes(world, target) {
             return;
         }
-        let chain = match model.chains_at(world, target) {
+        let chain = match *chains {
             [(ChainId::EMPTY, _)] => return,
-            [(chain, 1)] => Some(*chain),
+            [(chain, 1)] => Some(chain),
             _ => None,
         };
         match chain.and_then(|chain| Some((self.way(target)?, chain))) {

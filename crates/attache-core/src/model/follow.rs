@@ -19,6 +19,10 @@ pub(crate) struct Moved {
     pub before: Option<SetId>,
     pub after: Option<SetId>,
     pub cause: Cause,
+    /// Whether it is an effective target now.
+    pub is_target: bool,
+    /// Whether no other node has its name now.
+    pub is_alone: bool,
 }
 
 /// Why a node is looked at.
@@ -149,7 +153,8 @@ impl Model {
             if let Some(before) = self.set_at(node) {
                 *self.at.entry(node) = None;
                 ledger.exchange(Some(before), None);
-                moved.push(Moved { node, before: Some(before), after: None, cause: Cause::Ways });
+                let (cause, is_target, is_alone) = (Cause::Ways, false, false);
+                moved.push(Moved { node, before: Some(before), after: None, cause, is_target, is_alone });
             }
         }
         let deepest = world.topology.deepest();
@@ -162,7 +167,8 @@ impl Model {
         let mut at = 0;
         while let Some(nodes) = queue.take(at) {
             for (node, cause) in nodes {
-                if self.is_beyond(world, node) {
+                let it = world.topology.node(node);
+                if self.is_beyond_at(it.level) {
                     continue;
                 }
                 let on_other_ways = cause == Cause::Ways;
@@ -178,11 +184,15 @@ impl Model {
                     growing.ledger.exchange(before, after);
                 }
                 if after != before || cause > Cause::Chains {
-                    moved.push(Moved { node, before, after, cause });
+                    let is_target = is_member && self.may_be_target(world, node, it);
+                    let is_alone = !it.may_have_namesakes();
+                    moved.push(Moved { node, before, after, cause, is_target, is_alone });
                 }
                 if after != before || on_other_ways || !is_member {
                     let ways = on_other_ways || before.is_some() != after.is_some();
                     let cause = if ways { Cause::Ways } else { Cause::Chains };
+                    // What is below a route, and that may be much, are its rules.
+                    let rank = |below| if it.level == Level::Route { at + 1 } else { rank(below) };
                     self.below(world, node, |below| queue.push(rank(below), below, cause));
                 }
             }
@@ -248,6 +258,9 @@ impl Model {
         let level = topology.node(node).level;
         if !self.is_whole && level == Level::RouteRule {
             // Only backends, which are beyond, or other routes.
+            if topology.deepest() == 0 {
+                return;
+            }
             let routes = topology.children(node).iter().filter(|it| topology.node(**it).level == Level::Route);
             return routes.for_each(|route| found(*route));
         }

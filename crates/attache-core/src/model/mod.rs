@@ -18,7 +18,7 @@ use crate::object::{ObjectRef, Objects};
 use crate::order::{Stack, Stacks};
 use crate::policy::Policies;
 use crate::table::Table;
-use crate::topology::{Level, NodeId, NodeMap, Topology};
+use crate::topology::{Level, Node, NodeId, NodeMap, Topology};
 use crate::value::Value;
 
 pub(crate) use follow::{Cause, Moved};
@@ -91,7 +91,11 @@ impl Model {
     /// Whether a node lies beyond all effective targets: its chains are found when somebody asks. Backends have many
     /// parents, and most kinds end with rules.
     pub(crate) fn is_beyond(&self, world: World<'_>, node: NodeId) -> bool {
-        !self.is_whole && matches!(world.topology.node(node).level, Level::Backend | Level::BackendPort)
+        !self.is_whole && self.is_beyond_at(world.topology.node(node).level)
+    }
+
+    fn is_beyond_at(&self, level: Level) -> bool {
+        !self.is_whole && matches!(level, Level::Backend | Level::BackendPort)
     }
 
     /// The model that knows the chains of a node.
@@ -166,12 +170,13 @@ impl Model {
     }
 
     pub fn is_effective_target(&self, world: World<'_>, node: NodeId) -> bool {
-        let it = world.topology.node(node);
+        self.may_be_target(world, node, world.topology.node(node)) && self.hierarchy.has(node)
+    }
+
+    /// Whether a node is an effective target if it belongs to the hierarchy.
+    fn may_be_target(&self, world: World<'_>, node: NodeId, it: &Node) -> bool {
         // Most are at levels at which there are none.
-        self.ends.has(it.level)
-            && it.is_live()
-            && is_effective_target(&self.kind, world.objects, world.topology, node)
-            && self.hierarchy.has(node)
+        self.ends.has(it.level) && it.is_live() && is_effective_target(&self.kind, world.objects, world.topology, node)
     }
 
     pub fn stack(&self, node: NodeId) -> Option<&Stack> {

@@ -163,6 +163,10 @@ impl Topology {
         for of_one in sections.chunk_by(|(_, a), (_, b)| a == b) {
             if let [(first, owner), ..] = of_one {
                 self.edit(*owner, |node| node.sections = *first..first + of_one.len() as u32);
+                let sections = self.sections(*owner);
+                if !sections::are_distinct(sections.clone().filter_map(|it| self.node(it).section.as_deref())) {
+                    sections.for_each(|section| self.edit(section, |node| node.shares_name = true));
+                }
             }
         }
     }

@@ -134,8 +134,10 @@ impl Topology {
         let (len, namespace) = (parts.len() as u32, self.node(whole).namespace);
         let start = self.take_parts(len, edited);
         self.count += parts.len();
+        let shares_name = !sections::are_distinct(parts.iter().filter_map(|it| it.section.as_deref()));
         for (at, mut part) in (start..).zip(parts) {
             part.namespace = namespace;
+            part.shares_name = shares_name;
             part.parents.insert(whole);
             *self.nodes.entry(NodeId::part(at)) = Some(part);
             edited.nodes.push(NodeId::part(at));

@@ -188,7 +188,7 @@ impl Topology {
         let it = self.node(id);
         let (whole, section) = (it.whole(id), it.section.as_deref());
         let owner = if whole == id { it } else { self.node(whole) };
-        let sections = owner.sections().filter(move |_| section.is_some());
+        let sections = owner.sections().filter(move |_| it.shares_name);
         let wholes = [Some(whole), owner.frontend].into_iter().flatten().filter(move |_| section.is_none());
         let is_named_so = move |it: &NodeId| *it != id && self.node(*it).section.as_deref() == section;
         sections.chain(wholes).filter(is_named_so)

@@ -242,6 +242,8 @@ pub struct Node {
     pub(super) served: bool,
     /// The Namespace that it lives in.
     pub(super) namespace: Option<NodeId>,
+    /// Whether another section of its owner may have the same name.
+    pub(super) shares_name: bool,
     /// The sections of a whole object, among the parts.
     pub(super) sections: Range<u32>,
     /// The node that stands for a Service as a parent.
@@ -262,6 +264,7 @@ impl Node {
             live: true,
             served: true,
             namespace: None,
+            shares_name: false,
             sections: 0..0,
             frontend: None,
             parents: Ids::default(),
@@ -278,6 +281,11 @@ impl Node {
     /// The sections of a whole object, in order.
     pub(crate) fn sections(&self) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
         self.sections.clone().map(NodeId::part)
+    }
+
+    /// Whether there may be another node of the same name: hardly ever.
+    pub(crate) fn may_have_namesakes(&self) -> bool {
+        self.shares_name || self.frontend.is_some() || self.level == Level::Frontend
     }
 
     /// Whether requests can come by, see [`super::Topology::live`].

@@ -1,5 +1,6 @@
 //! The sections of objects: listeners, rules and ports.
 
+use hashbrown::HashSet;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Level;
@@ -36,4 +37,19 @@ fn rule(position: usize) -> SmolStr {
 /// The number of a listener's port, of a Service's, or of one of what is like a Service.
 pub fn port(section: &Value) -> Option<i64> {
     section.get("port").or_else(|| section.get("number"))?.as_int()
+}
+
+/// Whether all names are different, as they should be.
+pub fn are_distinct<'n>(mut names: impl Iterator<Item = &'n str> + Clone) -> bool {
+    const FEW: usize = 8;
+    if names.clone().nth(FEW).is_some() {
+        let mut known = HashSet::new();
+        return names.all(|name| known.insert(name));
+    }
+    while let Some(name) = names.next() {
+        if names.clone().any(|other| other == name) {
+            return false;
+        }
+    }
+    true
 }
