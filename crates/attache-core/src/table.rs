@@ -39,6 +39,7 @@ impl<T> Table<T> {
         self.len == 0
     }
 
+    #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {
         (at < self.len).then(|| self.leaf(at)).and_then(|leaf| leaf.get(at % LEAF))
     }
@@ -48,6 +49,7 @@ impl<T> Table<T> {
         twigs.flat_map(|twig| twig.iter()).flat_map(|leaf| leaf.iter()).take(self.len)
     }
 
+    #[inline]
     fn leaf(&self, at: usize) -> &[T; LEAF] {
         &self.branches[at / BRANCH][at / TWIG % FAN][at / LEAF % FAN]
     }

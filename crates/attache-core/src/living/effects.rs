@@ -304,7 +304,8 @@ impl Sides<'_> {
         let sides = [(self.before, self.was), (self.after, self.is)];
         // Also on the other side: one of them may be gone.
         let of = |engine: &Engine| -> Vec<NodeId> {
-            nodes.iter().flatten().flat_map(|node| engine.topology().namesakes(*node)).collect()
+            let some = nodes.iter().flatten().filter(|node| engine.topology().node(**node).may_have_namesakes());
+            some.flat_map(|node| engine.topology().namesakes(*node)).collect()
         };
         let namesakes = [of(self.before), of(self.after)].concat();
         for (nodes, (engine, model)) in nodes.iter_mut().zip(sides) {

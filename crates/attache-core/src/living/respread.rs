@@ -121,7 +121,9 @@ impl Step<'_> {
             let nodes = [whole].into_iter().chain(topology.sections(whole)).chain(topology.frontend(whole));
             of_own.extend(nodes.map(|node| (node, Cause::Itself)));
         }
-        of_own.extend(self.edited.housed.iter().map(|node| (*node, Cause::Ways)));
+        let is_there = |node: &NodeId| self.next.topology.has(*node);
+        let housed = self.edited.housed.iter().copied().filter(is_there);
+        of_own.extend(housed.map(|node| (node, Cause::Ways)));
         let all: Vec<_> = models.iter_mut().zip(ledgers).zip(hierarchies).enumerate().collect();
         let followed = self.each(all, |(at, ((model, ledger), changed))| {
             // Whoever is below one that does not belong to the hierarchy, and is seen otherwise, is among them himself.
@@ -143,7 +145,7 @@ impl Step<'_> {
                     let had = self.before.model(model.id);
                     let chains = chains.iter().copied().collect();
                     let met = had.map(|model| model.meeting(self.before.world(), &under, &chains));
-                    let nodes = under.iter().copied().chain(met.into_iter().flatten());
+                    let nodes = under.iter().copied().chain(met.into_iter().flatten()).filter(is_there);
                     dirty.extend(nodes.map(|node| (node, Cause::Chains)));
                 }
                 if !chains.is_empty() {
@@ -151,7 +153,6 @@ impl Step<'_> {
                     refolded.under.extend(under);
                 }
             }
-            dirty.retain(|(node, _)| self.next.topology.has(*node));
             refolded.chains.sort_unstable();
             refolded.chains.dedup();
             model.refold(&refolded.chains);

@@ -36,7 +36,7 @@ mod tests;
 mod why;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use hashbrown::HashMap;
 
@@ -54,6 +54,12 @@ pub(crate) use node::NodeVec;
 pub use node::{Level, Node, NodeId, NodeMap, Owner};
 pub use refusal::{Refusal, Refused};
 pub(crate) use relink::Ends;
+
+#[cold]
+fn nowhere<'n>() -> &'n Node {
+    static NOWHERE: LazyLock<Node> = LazyLock::new(|| Node::new(Level::Other, Owner::Object(ObjectId(u32::MAX))));
+    &NOWHERE
+}
 
 /// Nodes with their links both ways.
 #[derive(Clone, Debug, Default)]
@@ -79,10 +85,9 @@ impl Topology {
     }
 
     /// A node that is there: ids of one topology mean nothing in another.
+    #[inline]
     pub fn node(&self, id: NodeId) -> &Node {
-        static NOWHERE: std::sync::LazyLock<Node> =
-            std::sync::LazyLock::new(|| Node::new(Level::Other, Owner::Object(ObjectId(u32::MAX))));
-        self.nodes.get(id).and_then(Option::as_ref).unwrap_or_else(|| &NOWHERE)
+        self.nodes.get(id).and_then(Option::as_ref).unwrap_or_else(nowhere)
     }
 
     pub(crate) fn has(&self, id: NodeId) -> bool {

@@ -24,6 +24,7 @@ impl NodeId {
     }
 
     /// The place among the parts, or that among the whole objects.
+    #[inline]
     pub(super) fn place(self) -> Result<usize, usize> {
         match self.0 & NodeId::PARTS {
             0 => Err(self.0 as usize),
@@ -60,6 +61,7 @@ impl<T> Default for NodeMap<T> {
 }
 
 impl<T> NodeMap<T> {
+    #[inline]
     pub fn get(&self, node: NodeId) -> Option<&T> {
         match node.place() {
             Ok(part) => self.parts.get(part),
