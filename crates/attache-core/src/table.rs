@@ -58,14 +58,33 @@ impl<T> Table<T> {
 impl<T: Clone + Default> Table<T> {
     /// The value at a place, to change it. A table that is too short for it is filled up.
     pub fn entry(&mut self, at: usize) -> &mut T {
+        self.len = self.len.max(at + 1);
+        &mut self.own_leaf(at)[at % LEAF]
+    }
+
+    /// Puts values at places, which are in order: those of one leaf share the way to it.
+    pub fn put_all(&mut self, values: impl Iterator<Item = (usize, T)>) {
+        let mut values = values.peekable();
+        while let Some(&(first, _)) = values.peek() {
+            let mut last = first;
+            let leaf = self.own_leaf(first);
+            while let Some((at, value)) = values.next_if(|(at, _)| at / LEAF == first / LEAF) {
+                leaf[at % LEAF] = value;
+                last = at;
+            }
+            self.len = self.len.max(last + 1);
+        }
+    }
+
+    /// The leaf of a place, to change it.
+    fn own_leaf(&mut self, at: usize) -> &mut [T; LEAF] {
         let branches = Arc::make_mut(&mut self.branches);
         while branches.len() <= at / BRANCH {
             branches.push(all(all(blank())));
         }
-        self.len = self.len.max(at + 1);
         let branch = Arc::make_mut(&mut branches[at / BRANCH]);
         let twig = Arc::make_mut(&mut branch[at / TWIG % FAN]);
-        &mut Arc::make_mut(&mut twig[at / LEAF % FAN])[at % LEAF]
+        Arc::make_mut(&mut twig[at / LEAF % FAN])
     }
 
     /// Every value, to change it.
@@ -233,6 +252,7 @@ mod tests {
         fn a_table_is_a_vector_and_its_clones_stay_as_they_are(
             first in prop::collection::vec(0u32..100, 0..5_000),
             edits in prop::collection::vec((0usize..9_000, 0u32..100), 0..50),
+            more in prop::collection::btree_map(0usize..9_000, 0u32..100, 0..50),
         ) {
             let mut table: Table<u32> = first.iter().copied().collect();
             let before = table.clone();
@@ -243,6 +263,11 @@ mod tests {
                 }
                 expected[at] = value;
                 *table.entry(at) = value;
+            }
+            table.put_all(more.iter().map(|(at, value)| (*at, *value)));
+            for (at, value) in more {
+                expected.resize(expected.len().max(at + 1), 0);
+                expected[at] = value;
             }
             prop_assert_eq!(table.iter().copied().collect::<Vec<_>>(), &expected[..]);
             prop_assert_eq!(table.len(), expected.len());

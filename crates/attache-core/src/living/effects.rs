@@ -47,6 +47,9 @@ pub struct OfKind {
     pub shifting: HashSet<ChainId>,
 }
 
+/// So many chains are folded on all cores; less when somebody asks.
+const MANY: usize = 64;
+
 /// Works out the effects, and brings tallies and supports up to date.
 pub fn effects(
     before: &Engine,
@@ -190,7 +193,11 @@ impl Sides<'_> {
                 policies.insert(*policy);
             }
         };
-        refolded.chains.par_iter().for_each(|chain| _ = self.is(*chain));
+        let new = chains.keys().copied().filter(|chain| !self.was.knows(*chain));
+        let unfolded: Vec<ChainId> = refolded.chains.iter().copied().chain(new).collect();
+        if unfolded.len() >= MANY {
+            unfolded.par_iter().for_each(|chain| _ = self.is(*chain));
+        }
         let mut stayed = Vec::new();
         for &chain in &refolded.chains {
             let [left, came] = chains.remove(&chain).unwrap_or_default();

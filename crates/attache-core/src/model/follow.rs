@@ -152,7 +152,7 @@ impl Model {
         for &node in gone {
             if let Some(before) = self.set_at(node) {
                 *self.at.entry(node) = None;
-                ledger.exchange(Some(before), None);
+                ledger.exchange(Some(before), None, 1);
                 let (cause, is_target, is_alone) = (Cause::Ways, false, false);
                 moved.push(Moved { node, before: Some(before), after: None, cause, is_target, is_alone });
             }
@@ -166,6 +166,7 @@ impl Model {
         let mut arriving = Arriving::default();
         let mut at = 0;
         while let Some(nodes) = queue.take(at) {
+            let first = moved.len();
             for (node, cause) in nodes {
                 let it = world.topology.node(node);
                 if self.is_beyond_at(it.level) {
@@ -179,10 +180,6 @@ impl Model {
                     .map(|place| self.reaching(world, &mut growing, node, place, self, &mut arriving));
                 let is_member = after.is_some();
                 let after = after.map(|known| known.unwrap_or_else(|| self.intern(&mut growing, &mut arriving.chains)));
-                if after != before {
-                    *self.at.entry(node) = after;
-                    growing.ledger.exchange(before, after);
-                }
                 if after != before || cause > Cause::Chains {
                     let is_target = is_member && self.may_be_target(world, node, it);
                     let is_alone = !it.may_have_namesakes();
@@ -194,6 +191,14 @@ impl Model {
                     // What is below a route, and that may be much, are its rules.
                     let rank = |below| if it.level == Level::Route { at + 1 } else { rank(below) };
                     self.below(world, node, |below| queue.push(rank(below), below, cause));
+                }
+            }
+            // Only what comes after them looks where they are.
+            let of_rank = moved[first..].iter().filter(|it| it.after != it.before);
+            self.at.put_all(of_rank.map(|it| (it.node, it.after)));
+            for alike in moved[first..].chunk_by(|a, b| (a.before, a.after) == (b.before, b.after)) {
+                if let Some(Moved { before, after, .. }) = alike.first() {
+                    growing.ledger.exchange(*before, *after, alike.len() as u32);
                 }
             }
             at += 1;

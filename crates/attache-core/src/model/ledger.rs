@@ -96,14 +96,14 @@ impl Ledger {
         found
     }
 
-    /// One more node has `new`, one less has `old`.
-    pub(super) fn exchange(&mut self, old: Option<SetId>, new: Option<SetId>) {
+    /// So many more nodes have `new`, and so many less `old`.
+    pub(super) fn exchange(&mut self, old: Option<SetId>, new: Option<SetId>, nodes: u32) {
         if let Some(new) = new {
-            *self.set(new) += 1;
+            *self.set(new) += nodes;
         }
         if let Some(old) = old {
             let uses = self.set(old);
-            *uses = uses.saturating_sub(1);
+            *uses = uses.saturating_sub(nodes);
             if *uses == 0 && old != SetId::ROOT {
                 self.idle_sets.push(old);
             }

@@ -57,6 +57,8 @@ pub struct Model {
     counts: OnceLock<Arc<[(ChainId, u64)]>>,
     /// The levels at which there can be effective targets.
     ends: Levels,
+    /// Those at which every node that requests reach is one.
+    all_ends: Levels,
 }
 
 /// What a chain comes to, once somebody has asked. Whoever shares the chain shares it.
@@ -83,6 +85,7 @@ impl Model {
             is_whole: !ends_before_backends(kind),
             counts: OnceLock::new(),
             ends: ends(kind),
+            all_ends: all_ends(kind),
         };
         model.spread(world);
         model
@@ -176,7 +179,9 @@ impl Model {
     /// Whether a node is an effective target if it belongs to the hierarchy.
     fn may_be_target(&self, world: World<'_>, node: NodeId, it: &Node) -> bool {
         // Most are at levels at which there are none.
-        self.ends.has(it.level) && it.is_live() && is_effective_target(&self.kind, world.objects, world.topology, node)
+        self.ends.has(it.level)
+            && it.is_live()
+            && (self.all_ends.has(it.level) || is_effective_target(&self.kind, world.objects, world.topology, node))
     }
 
     pub fn stack(&self, node: NodeId) -> Option<&Stack> {
@@ -200,6 +205,17 @@ fn ends(kind: &PolicyKind) -> Levels {
                 .effective_targets
                 .iter()
                 .any(|target| target.takes_of(level, |_| true) || target.level().is_section_of(level))
+    })
+}
+
+/// The levels at which all nodes are effective targets of a kind, whatever they are.
+fn all_ends(kind: &PolicyKind) -> Levels {
+    Levels::of(|level| {
+        kind.class == Class::Inherited
+            && kind
+                .effective_targets
+                .iter()
+                .any(|target| target.takes_of(level, |_| false) && target.level().is_section() == level.is_section())
     })
 }
 

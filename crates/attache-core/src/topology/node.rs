@@ -96,6 +96,14 @@ impl<T: Clone + Default> NodeMap<T> {
         self.wholes.iter_mut().chain(self.parts.iter_mut())
     }
 
+    /// Puts something at nodes, which are in order.
+    pub fn put_all(&mut self, values: impl Iterator<Item = (NodeId, T)>) {
+        let mut values = values.peekable();
+        let wholes = std::iter::from_fn(|| values.next_if(|(node, _)| node.place().is_err()));
+        self.wholes.put_all(wholes.filter_map(|(node, value)| Some((node.place().err()?, value))));
+        self.parts.put_all(values.filter_map(|(node, value)| Some((node.place().ok()?, value))));
+    }
+
     pub fn entry(&mut self, node: NodeId) -> &mut T {
         match node.place() {
             Ok(part) => self.parts.entry(part),
