@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
 use crate::attachment::{self, Attachment, Attachments, Reason, Refusal};
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
 use crate::model::World;
@@ -107,9 +109,7 @@ impl Engine {
 
     /// Works out every effective policy there is.
     pub fn fold_all(&self) {
-        for model in self.models() {
-            model.fold_all(self.world());
-        }
+        self.models().par_iter().for_each(|model| model.fold_all(self.world()));
     }
 
     pub(crate) fn build_stacks(&self, id: KindId) -> Stacks {

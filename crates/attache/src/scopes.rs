@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use attache_core::chain::{ChainId, Link};
 use attache_core::model::{Model, Scope};
 use attache_core::topology::{Level, NodeId};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::cli::Global;
 use crate::documents::effective::says_something;
@@ -58,7 +59,7 @@ impl Groups {
         let is_in_force = |group: &Group| {
             group.chain != ChainId::EMPTY && says_something(model.effective(input.engine.world(), group.chain))
         };
-        self.groups.into_iter().filter(is_in_force).collect()
+        self.groups.into_par_iter().filter(is_in_force).collect()
     }
 }
 

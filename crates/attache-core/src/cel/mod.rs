@@ -11,7 +11,7 @@ mod guard;
 mod meter;
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use cel::common::types::CelBool;
 use cel::{Context, Env, IdedExpr};
@@ -42,12 +42,16 @@ const ENOUGH_STACK: usize = if cfg!(debug_assertions) { STACK } else { 1536 << 1
 
 static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
-/// A CEL expression that compiled. Equal to another when their texts are.
+/// A CEL expression. Equal to another when their texts are.
 #[derive(Clone)]
-pub struct Condition(Arc<Compiled>);
+pub struct Condition(Arc<Source>);
+
+struct Source {
+    text: String,
+    compiled: OnceLock<Compiled>,
+}
 
 struct Compiled {
-    text: String,
     expression: IdedExpr,
     fields: Fields,
     patterns: Arc<Patterns>,
@@ -55,21 +59,13 @@ struct Compiled {
 
 impl Condition {
     pub fn compile(text: &str) -> Result<Condition, CompileError> {
-        if text.len() > MAX_SOURCE {
-            return Err(CompileError::at_offset(
-                format!("longer than {MAX_SOURCE} bytes, which is the most a condition may have"),
-                text,
-                MAX_SOURCE,
-            ));
-        }
-        let compiled = stacker::maybe_grow(ENOUGH_STACK, STACK, || {
-            let parser = ENV.parser().max_recursion_depth(MAX_NESTING).enable_ident_escape_syntax(true);
-            let (expression, source) =
-                parser.parse_with_source_info(text).map_err(|errors| CompileError::from_parser(text, errors))?;
-            guard::guard(text, expression, &source)
-        })?;
-        let guard::Guarded { expression, fields, patterns } = compiled;
-        Ok(Condition(Arc::new(Compiled { text: text.to_owned(), expression, fields, patterns: Arc::new(patterns) })))
+        let compiled = OnceLock::from(compiled(text)?);
+        Ok(Condition(Arc::new(Source { text: text.to_owned(), compiled })))
+    }
+
+    /// One that is known to compile, and does when it is needed.
+    pub fn trusted(text: &str) -> Condition {
+        Condition(Arc::new(Source { text: text.to_owned(), compiled: OnceLock::new() }))
     }
 
     /// Whether the condition is true of `spec`. The same condition and spec always give the same answer.
@@ -81,12 +77,21 @@ impl Condition {
         &self.0.text
     }
 
+    fn compiled(&self) -> Result<&Compiled, EvalError> {
+        if let Some(known) = self.0.compiled.get() {
+            return Ok(known);
+        }
+        let compiled = compiled(self.text()).map_err(|error| EvalError::Failed(error.to_string()))?;
+        Ok(self.0.compiled.get_or_init(|| compiled))
+    }
+
     fn evaluate(&self, spec: &Value) -> Result<bool, EvalError> {
+        let Compiled { expression, fields, patterns } = self.compiled()?;
         let meter = Arc::new(Meter::default());
         let mut context = Context::with_env(Arc::clone(&ENV));
-        context.add_variable_as_val(VARIABLE, self.0.fields.pick(spec, &meter)?);
-        meter::install(&mut context, &meter, &self.0.patterns);
-        let result = cel::Value::resolve_val(&self.0.expression, &context);
+        context.add_variable_as_val(VARIABLE, fields.pick(spec, &meter)?);
+        meter::install(&mut context, &meter, patterns);
+        let result = cel::Value::resolve_val(expression, &context);
         // `error || true` is true in CEL, so an empty budget would not always show in the result.
         if meter.is_empty() {
             return Err(EvalError::TooMuchWork);
@@ -97,6 +102,23 @@ impl Condition {
             None => Err(EvalError::NotABool(value.get_type().name().to_owned())),
         }
     }
+}
+
+fn compiled(text: &str) -> Result<Compiled, CompileError> {
+    if text.len() > MAX_SOURCE {
+        return Err(CompileError::at_offset(
+            format!("longer than {MAX_SOURCE} bytes, which is the most a condition may have"),
+            text,
+            MAX_SOURCE,
+        ));
+    }
+    let guard::Guarded { expression, fields, patterns } = stacker::maybe_grow(ENOUGH_STACK, STACK, || {
+        let parser = ENV.parser().max_recursion_depth(MAX_NESTING).enable_ident_escape_syntax(true);
+        let (expression, source) =
+            parser.parse_with_source_info(text).map_err(|errors| CompileError::from_parser(text, errors))?;
+        guard::guard(text, expression, &source)
+    })?;
+    Ok(Compiled { expression, fields, patterns: Arc::new(patterns) })
 }
 
 impl PartialEq for Condition {

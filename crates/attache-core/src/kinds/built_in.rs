@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
 use super::{Origin, PolicyKind, schema};
 use crate::problem::Problem;
-use crate::text;
+use crate::text::{self, Reading};
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -26,18 +28,16 @@ const FILES: [(&str, &str); 9] = files![
 
 /// All built-in kinds, and what is wrong with them, which is nothing: a test says so.
 pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
-    let (mut kinds, mut problems) = (Vec::new(), Vec::new());
-    for (name, text) in FILES {
-        let reading = text::read(&Arc::from(format!("kinds/{name}.yaml")), text);
-        problems.extend(reading.problems);
-        for document in &reading.objects {
-            match schema::read(document, Origin::BuiltIn(name)) {
-                Ok(kind) => kinds.push(kind),
-                Err(errors) => problems.extend(errors),
-            }
-        }
-    }
-    (kinds, problems)
+    let files = FILES.par_iter().map(|(name, text)| {
+        let Reading { objects, mut problems } = text::read(&Arc::from(format!("kinds/{name}.yaml")), text);
+        let read = objects.iter().map(|document| schema::read(document, Origin::BuiltIn(name)));
+        let kinds: Vec<PolicyKind> =
+            read.filter_map(|kind| kind.map_err(|errors| problems.extend(errors)).ok()).collect();
+        (kinds, problems)
+    });
+    let files: Vec<(Vec<PolicyKind>, Vec<Problem>)> = files.collect();
+    let (kinds, problems): (Vec<_>, Vec<_>) = files.into_iter().unzip();
+    (kinds.concat(), problems.concat())
 }
 
 /// The document in a file that describes the kind of this name, with the comment above it.
@@ -50,6 +50,7 @@ pub fn document(file: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cel::Condition;
 
     #[test]
     fn the_built_in_kinds_are_in_order() {
@@ -59,6 +60,10 @@ mod tests {
         for kind in &kinds {
             let Origin::BuiltIn(file) = kind.origin else { continue };
             assert!(document(file, &kind.name).is_some(), "{} has a name written in another way", kind.name);
+            for validation in &kind.validations {
+                let compiled = Condition::compile(validation.rule.text());
+                assert!(compiled.is_ok(), "{}: {compiled:?}", kind.name);
+            }
         }
     }
 }

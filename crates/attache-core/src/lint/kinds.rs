@@ -5,6 +5,7 @@ use super::{Finding, Findings, rule};
 use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP};
 use crate::names::qualified;
 use crate::object::Object;
+use crate::topology::{Level, api};
 use crate::value::{Path, Value};
 
 /// Objects that look like policies and are of no kind that is known: once for each kind.
@@ -18,7 +19,8 @@ pub fn unknown(subject: Subject<'_>, findings: &mut Findings) {
         })
     };
     for (group, kind) in subject.kinds() {
-        if group == GROUP || kinds.find(group, kind).is_some() || is_unlabelled(group, kind) {
+        let is_known = api::level(group, kind) != Level::Other || kinds.find(group, kind).is_some();
+        if is_known || group == GROUP || is_unlabelled(group, kind) {
             continue;
         }
         let mut alike = objects.each(group, kind).filter_map(|(_, object)| Some((object, target(object)?)));

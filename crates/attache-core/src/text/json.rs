@@ -256,7 +256,18 @@ impl<'t> Reader<'t> {
         Some(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
+    #[inline]
     fn skip_space(&mut self) {
+        // Mostly there is none, or one space after a colon.
+        if self.peek() == Some(b' ') {
+            self.at.at += 1;
+        }
+        if self.peek().is_some_and(|c| c <= b' ') {
+            self.skip_more_space();
+        }
+    }
+
+    fn skip_more_space(&mut self) {
         while let Some(c) = self.peek() {
             match c {
                 b'\n' => {

@@ -102,21 +102,35 @@ impl Found {
         self.denied.push((by, Denied::Told(Box::new(refused))));
     }
 
+    /// All of them, one after the other.
+    pub fn concat(mut all: Vec<Found>) -> Found {
+        let mut found = Found::default();
+        found.rules.reserve(all.iter().map(|it| it.rules.len()).sum());
+        found.links.reserve(all.iter().map(|it| it.links.len() + it.backends.len()).sum());
+        all.iter_mut().for_each(|it| found.append(it));
+        found
+    }
+
     pub fn append(&mut self, other: &mut Found) {
         let before = self.rules.len() as u32;
         other.backends.iter_mut().for_each(|(rule, _)| *rule += before);
         other.ports.iter_mut().for_each(|(_, rule)| *rule += before);
         other.delegations.iter_mut().for_each(|delegation| delegation.rule += before);
-        self.links.append(&mut other.links);
-        self.rules.append(&mut other.rules);
-        self.backends.append(&mut other.backends);
-        self.ports.append(&mut other.ports);
-        self.frontends.append(&mut other.frontends);
-        self.delegations.append(&mut other.delegations);
-        self.adopted.append(&mut other.adopted);
-        self.unserved.append(&mut other.unserved);
-        self.denied.append(&mut other.denied);
+        join(&mut self.links, &mut other.links);
+        join(&mut self.rules, &mut other.rules);
+        join(&mut self.backends, &mut other.backends);
+        join(&mut self.ports, &mut other.ports);
+        join(&mut self.frontends, &mut other.frontends);
+        join(&mut self.delegations, &mut other.delegations);
+        join(&mut self.adopted, &mut other.adopted);
+        join(&mut self.unserved, &mut other.unserved);
+        join(&mut self.denied, &mut other.denied);
     }
+}
+
+/// Appends, without copying where there was nothing before.
+fn join<T>(list: &mut Vec<T>, other: &mut Vec<T>) {
+    if list.capacity() == 0 { std::mem::swap(list, other) } else { list.append(other) }
 }
 
 /// Drops what is twice after the first `start` items, as when two references name the same object.

@@ -66,11 +66,7 @@ fn link_routes(index: &Index) -> Found {
             found
         })
         .collect();
-    let mut found = Found::default();
-    for mut chunk in chunks {
-        found.append(&mut chunk);
-    }
-    found
+    Found::concat(chunks)
 }
 
 /// Takes back the links of HTTPRoutes and GRPCRoutes that lose against an older one of the other kind. All that may compete

@@ -21,12 +21,11 @@ pub struct Listener<'o> {
 impl<'o> Listener<'o> {
     pub fn read(spec: &'o Value) -> Self {
         let protocol = Protocol::named(spec.get_str("protocol").unwrap_or_default());
-        let hostname = if protocol.has_hostnames() { spec.get_str("hostname").unwrap_or_default() } else { "" };
         Listener {
             name: spec.get_str("name").unwrap_or_default(),
             port: spec.get("port").and_then(Value::as_int).unwrap_or_default(),
             protocol,
-            hostname,
+            hostname: hostname_of(spec),
             allowed: spec.at(&["allowedRoutes", "namespaces"]).and_then(Allowed::read).unwrap_or(Allowed::Same),
             kinds: served_kinds(spec, protocol),
             spec,
@@ -41,6 +40,12 @@ impl<'o> Listener<'o> {
             .filter(move |named| !route_kind(named).is_some_and(|kind| served.contains(kind)))
             .map(|named| named.get_str("kind").unwrap_or_default())
     }
+}
+
+/// The hostname of a listener; empty for any.
+pub fn hostname_of(spec: &Value) -> &str {
+    let protocol = Protocol::named(spec.get_str("protocol").unwrap_or_default());
+    if protocol.has_hostnames() { spec.get_str("hostname").unwrap_or_default() } else { "" }
 }
 
 fn served_kinds(spec: &Value, protocol: Protocol) -> RouteKinds {

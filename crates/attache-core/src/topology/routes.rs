@@ -3,7 +3,7 @@
 use super::api::{self, RouteKind};
 use super::hostname::{intersect, narrower};
 use super::index::{Found, Index, dedup_after};
-use super::listeners::Listener;
+use super::listeners::{Listener, hostname_of};
 use super::namespaces::Namespace;
 use super::reference::Reference;
 use super::refusal::{Denied, Refusal};
@@ -227,13 +227,13 @@ impl Topology {
         if hostnames.is_empty() || !RouteKind::named(&object.id.kind).is_some_and(RouteKind::has_hostnames) {
             return Vec::new();
         }
-        let listeners = self.parents(route).iter().map(|parent| match self.node(*parent).level {
-            Level::Listener => self.section_value(objects, *parent).map(Listener::read),
-            _ => None,
-        });
         // Whoever serves a mesh, or is delegated to, has no hostnames of listeners to go by.
-        let Some(listeners) = listeners.collect::<Option<Vec<_>>>() else { return Vec::new() };
-        let unused = |hostname: &str| !listeners.iter().any(|listener| intersect(hostname, listener.hostname));
+        let parents = self.parents(route);
+        if parents.iter().any(|parent| self.node(*parent).level != Level::Listener) {
+            return Vec::new();
+        }
+        let listeners = parents.iter().filter_map(|parent| self.section_value(objects, *parent)).map(hostname_of);
+        let unused = |hostname: &str| !listeners.clone().any(|other| intersect(hostname, other));
         let named = hostnames.iter().enumerate().filter_map(|(i, hostname)| Some((i, hostname.as_str()?)));
         named.filter(|(_, hostname)| unused(hostname)).collect()
     }

@@ -4,6 +4,7 @@ use std::io::Write;
 use attache_core::model::Model;
 use attache_core::policy::PolicyId;
 use clap::Args;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
 use super::{Format, Verdict};
@@ -15,7 +16,7 @@ use crate::input::Input;
 use crate::render::effective::{EffectiveView, write_nothing};
 use crate::render::style::{DIM, paint};
 use crate::render::{Screen, cut};
-use crate::scopes::Focus;
+use crate::scopes::{Focus, Group};
 
 /// How many answers, names or lost values are shown before the rest is only counted.
 const MOST: usize = 6;
@@ -65,8 +66,8 @@ impl Effective {
             None | Some(Format::Wide) => {
                 let view = EffectiveView { input: &input, most: if self.output.is_none() { MOST } else { usize::MAX } };
                 let mut shown = false;
-                for model in &models {
-                    let groups = focus.groups(&input, model);
+                let groups: Vec<Vec<Group>> = models.par_iter().map(|model| focus.groups(&input, model)).collect();
+                for (model, groups) in models.iter().zip(groups) {
                     let count = cut(groups.len(), view.most);
                     for group in &groups[..count] {
                         if shown {

@@ -3,6 +3,7 @@ use std::io::Write;
 
 use attache_core::topology::{Level, NodeId, Refused};
 use clap::{Args, ValueEnum};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::Verdict;
 use crate::cli::Global;
@@ -53,11 +54,11 @@ impl Topology {
                 let place = place.unwrap_or_default();
                 writeln!(screen, "there are no gateways, routes, services or other targets of policies{place}")?;
             }
-            Format::Tree => graph::tree(&graph, !self.object.is_empty(), screen)?,
-            Format::Wide => graph::tree(&graph, true, screen)?,
-            Format::Dot => screen.write_all(graph::dot(&graph).as_bytes())?,
-            Format::Mermaid => screen.write_all(graph::mermaid(&graph).as_bytes())?,
-            Format::Svg => screen.write_all(graph::svg(&graph).as_bytes())?,
+            Format::Tree => graph::tree(graph, !self.object.is_empty(), screen)?,
+            Format::Wide => graph::tree(graph, true, screen)?,
+            Format::Dot => screen.write_all(graph::dot(graph).as_bytes())?,
+            Format::Mermaid => screen.write_all(graph::mermaid(graph).as_bytes())?,
+            Format::Svg => screen.write_all(graph::svg(graph).as_bytes())?,
             Format::Name => graph.nodes.iter().try_for_each(|node| writeln!(screen, "{}", node.id))?,
             Format::Yaml => screen.yaml(&graph::document(&graph))?,
             Format::Json => screen.json(&graph::document(&graph))?,
@@ -104,9 +105,10 @@ fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
     let shown: Vec<NodeId> = namespaces.into_iter().chain(nodes.iter().copied().filter(matters)).collect();
     let at: HashMap<NodeId, usize> = shown.iter().enumerate().map(|(i, node)| (*node, i)).collect();
     let mut graph = Graph::default();
-    for (i, node) in shown.iter().enumerate() {
+    let names: Vec<String> = shown.par_iter().map(|node| input.name(*node)).collect();
+    for ((i, node), id) in shown.iter().enumerate().zip(names) {
         graph.nodes.push(Vertex {
-            id: input.name(*node),
+            id,
             policies: attached.remove(node).unwrap_or_default(),
             level: Some(topology.node(*node).level),
             namespace: topology.namespace(*node).and_then(|namespace| at.get(&namespace).copied()),
@@ -114,9 +116,13 @@ fn cut_out(input: &Input, nodes: &[NodeId]) -> Graph {
         });
         graph.edges.extend(topology.children(*node).iter().filter_map(|child| Some((i, *at.get(child)?))));
     }
-    let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
-    let all = nodes.len() == topology.count();
-    let concerns = |refused: &&Refused| all || known.contains(&*refused.parent) || known.contains(&*refused.child);
-    graph.refused = topology.refused(input.engine.objects()).iter().filter(concerns).cloned().collect();
+    let refused = topology.refused(input.engine.objects());
+    graph.refused = if nodes.len() == topology.count() {
+        refused.to_vec()
+    } else {
+        let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
+        let concerns = |refused: &&Refused| known.contains(&*refused.parent) || known.contains(&*refused.child);
+        refused.iter().filter(concerns).cloned().collect()
+    };
     graph
 }

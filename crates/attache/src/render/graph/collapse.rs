@@ -94,7 +94,7 @@ mod tests {
             edges: vec![(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (3, 6)],
             refused: vec![],
         };
-        let small = collapse(&Picture::new(&graph));
+        let small = collapse(&Picture::new(graph));
         let counts: Vec<(&str, usize)> = small.nodes.iter().map(|node| (node.id.as_str(), node.count)).collect();
         assert_eq!(
             counts,

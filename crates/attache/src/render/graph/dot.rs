@@ -4,7 +4,7 @@ use super::Graph;
 use super::picture::Picture;
 
 /// For Graphviz.
-pub fn dot(graph: &Graph) -> String {
+pub fn dot(graph: Graph) -> String {
     let picture = Picture::new(graph);
     let mut out = String::from("digraph topology {\n  rankdir=LR\n  node [shape=box fontname=monospace]\n");
     for node in &picture.nodes {

@@ -4,7 +4,7 @@ use super::Graph;
 use super::picture::Picture;
 
 /// For Mermaid, which GitHub and GitLab draw in Markdown.
-pub fn mermaid(graph: &Graph) -> String {
+pub fn mermaid(graph: Graph) -> String {
     let picture = Picture::new(graph);
     let mut out = String::from("flowchart LR\n");
     for (i, node) in picture.nodes.iter().enumerate() {

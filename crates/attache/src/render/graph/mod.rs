@@ -94,12 +94,12 @@ impl Graph {
     }
 
     /// Only the nodes that `keep` holds for, and the links between them.
-    fn only(&self, keep: impl Fn(&Vertex) -> bool) -> Graph {
+    fn only(self, keep: impl Fn(&Vertex) -> bool) -> Graph {
         let mut at = vec![None; self.nodes.len()];
-        let mut graph = Graph { refused: self.refused.clone(), ..Graph::default() };
-        for (i, node) in self.nodes.iter().enumerate().filter(|(_, node)| keep(node)) {
+        let mut graph = Graph { refused: self.refused, ..Graph::default() };
+        for (i, node) in self.nodes.into_iter().enumerate().filter(|(_, node)| keep(node)) {
             at[i] = Some(graph.nodes.len());
-            graph.nodes.push(node.clone());
+            graph.nodes.push(node);
         }
         for node in &mut graph.nodes {
             node.namespace = node.namespace.and_then(|namespace| at[namespace]);

@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 impl Picture {
-    pub fn new(graph: &Graph) -> Picture {
+    pub fn new(graph: Graph) -> Picture {
         // A Namespace says something only by the policies on it.
         let tells = |node: &Vertex| node.level != Some(Level::Namespace) || !node.policies.is_empty();
         let shown = graph.only(|node| !node.is_minor() && tells(node));

@@ -36,7 +36,7 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 .edge{fill:none;stroke:var(--line)}.refused{fill:none;stroke:var(--bad);stroke-dasharray:5 4}\
 .reason{font-size:11px;fill:var(--bad)}";
 
-pub fn svg(graph: &Graph) -> String {
+pub fn svg(graph: Graph) -> String {
     let mut picture = Picture::new(graph);
     if picture.nodes.len() > MOST {
         picture = collapse(&picture);

@@ -19,7 +19,7 @@ const MOST_POLICIES: usize = 3;
 
 /// Writes the tree. Unless `everything` is asked for, long lists are cut, and ports and objects that nothing leads to
 /// are left out.
-pub fn tree(graph: &Graph, everything: bool, screen: &mut Screen) -> io::Result<()> {
+pub fn tree(graph: Graph, everything: bool, screen: &mut Screen) -> io::Result<()> {
     let graph = &graph.only(|node| everything || !node.is_minor());
     let (parents, children) = (graph.parents(), graph.children());
     let forest = Forest { graph, parents, children, refused: by_parent(graph), everything };
@@ -218,6 +218,9 @@ fn write_message(message: &str, indent: &str, screen: &mut Screen) -> io::Result
 
 /// What was refused by something that is not in the tree, most often because it does not exist.
 fn write_strays(graph: &Graph, screen: &mut Screen) -> io::Result<()> {
+    if graph.refused.is_empty() {
+        return Ok(());
+    }
     let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
     let mut strays = graph.refused.iter().filter(|refused| !known.contains(refused.parent.as_str())).peekable();
     if strays.peek().is_some() {
