@@ -142,10 +142,19 @@ impl Engine {
     }
 
     fn model_apart<'e>(&'e self, it: &'e Apart) -> &'e Model {
-        it.model.get_or_init(|| self.build_model(it, self.hierarchy(&self.models.hierarchies[it.hierarchy])))
+        if let Some(known) = it.model.get() {
+            return known;
+        }
+        let hierarchy = self.hierarchy(&self.models.hierarchies[it.hierarchy]);
+        it.model.get_or_init(|| self.build_model(it, hierarchy))
     }
 
     fn hierarchy(&self, (shape, hierarchy): &(Shape, OnceLock<Arc<Hierarchy>>)) -> Arc<Hierarchy> {
-        Arc::clone(hierarchy.get_or_init(|| Arc::new(Hierarchy::new(self.objects(), self.topology(), shape.clone()))))
+        if let Some(known) = hierarchy.get() {
+            return Arc::clone(known);
+        }
+        // In parallel, and so not below.
+        let built = Arc::new(Hierarchy::new(self.objects(), self.topology(), shape.clone()));
+        Arc::clone(hierarchy.get_or_init(|| built))
     }
 }

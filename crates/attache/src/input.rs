@@ -78,7 +78,6 @@ impl Input {
 
     /// The edits that put these objects, new or in place of what has their name, and delete those.
     pub fn batch(&self, put: Vec<Object>, delete: &[ObjectRef]) -> Vec<Edit> {
-        let (kinds, _) = built_in();
         let before = self.engine.objects();
         // What is put may say that objects that are there live elsewhere.
         let declares = put.iter().any(declares_scope);
@@ -86,7 +85,8 @@ impl Input {
         let mut objects: Vec<Object> = others.clone().cloned().collect();
         let there = objects.len();
         objects.extend(put);
-        settle_scopes(&mut objects, |group, kind| is_cluster_scoped(&kinds, group, kind));
+        let known = || self.engine.kinds().iter().map(|(_, kind)| kind);
+        settle_scopes(&mut objects, |group, kind| is_cluster_scoped(known(), group, kind));
         let mut put = objects.split_off(there);
         for object in &mut put {
             // Who changes an object does not make it younger.
@@ -248,6 +248,6 @@ pub fn files_given(global: &Global) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn is_cluster_scoped(kinds: &[PolicyKind], group: &str, kind: &str) -> bool {
-    kinds.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
+pub fn is_cluster_scoped<'k>(kinds: impl IntoIterator<Item = &'k PolicyKind>, group: &str, kind: &str) -> bool {
+    kinds.into_iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
 }

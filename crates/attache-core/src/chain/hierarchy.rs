@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+
 use crate::kinds::{Class, KindName, LevelName, PolicyKind, Waypoints};
 use crate::object::Objects;
 use crate::topology::{Level, Node, NodeId, NodeMap, NodeVec, Topology};
@@ -59,6 +61,9 @@ enum Arrivals {
     Several(Arc<[Arrival]>),
 }
 
+/// So many nodes are worth a task of their own.
+const MANY: usize = 512;
+
 /// From outside of the hierarchy.
 const OUTSIDE: Arrival = Arrival { parent: None, from: None };
 
@@ -100,9 +105,17 @@ impl Hierarchy {
         let places = NodeMap::default();
         let mut hierarchy = Hierarchy { shape: Arc::new(shape), levels, places, has_namespaces, only };
         let mut places = NodeVec::new(topology, &hierarchy.places);
-        let mut found = Vec::new();
-        for &node in hierarchy.order(topology) {
-            places[node] = hierarchy.look(objects, topology, node, |above| Some(&places[above]), &mut found);
+        let (mut rest, deepest) = (hierarchy.order(topology), topology.deepest());
+        while let Some(first) = rest.first() {
+            // Those of one rank do not look at each other.
+            let rank = topology.rank(deepest, *first);
+            let (alike, others) = rest.split_at(rest.partition_point(|node| topology.rank(deepest, *node) <= rank));
+            let look = |found: &mut Vec<Arrival>, node: &NodeId| {
+                hierarchy.look(objects, topology, *node, |above| Some(&places[above]), found)
+            };
+            let seen: Vec<Place> = alike.par_iter().with_min_len(MANY).map_init(Vec::new, look).collect();
+            alike.iter().zip(seen).for_each(|(node, place)| places[*node] = place);
+            rest = others;
         }
         hierarchy.places = places.into();
         hierarchy

@@ -1,6 +1,6 @@
 //! Some of the levels.
 
-use crate::topology::Level;
+use crate::topology::{Level, NodeId, Topology};
 
 /// A bit for each: whether a node is at one of them is asked for every node.
 #[derive(Clone, Copy, Debug)]
@@ -13,5 +13,15 @@ impl Levels {
 
     pub fn has(self, level: Level) -> bool {
         self.0 >> level as u32 & 1 == 1
+    }
+
+    /// The stretch of a topology's order in which all nodes at these levels are, with what stands between them.
+    pub fn span(self, topology: &Topology) -> &[NodeId] {
+        let (order, deepest) = (topology.order(), topology.deepest());
+        let (lowest, highest) = (self.0.trailing_zeros() as usize, self.0.checked_ilog2().unwrap_or(0) as usize);
+        let rank = |node: &NodeId| topology.rank(deepest, *node);
+        let start = order.partition_point(|node| rank(node) < lowest);
+        let end = order.partition_point(|node| rank(node) <= highest + 2 * deepest as usize);
+        order.get(start..end).unwrap_or_default()
     }
 }

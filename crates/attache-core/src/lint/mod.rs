@@ -74,7 +74,8 @@ const OUTCOMES: &[fn(&Facts<'_>, &mut Findings)] = &[
 /// Everything there is to find, in the order of files, places and objects. `reading` is what was wrong with the input
 /// before it came to the engine.
 pub fn lint(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
-    findings(Subject::everything(engine), reading, Some(&Facts::of(engine)))
+    engine.fold_all();
+    findings(Subject::everything(engine), reading, || Some(Facts::of(engine)))
 }
 
 /// The same for some objects, and of what policies come to only what those of one kind do: else nothing is folded for it.
@@ -84,21 +85,29 @@ pub fn lint_some(
     objects: &BTreeSet<ObjectId>,
     kind: Option<KindId>,
 ) -> Vec<Finding> {
-    let facts = kind.map(|kind| Facts::of_kind(engine, kind));
-    findings(Subject::only(engine, objects), reading, facts.as_ref())
+    findings(Subject::only(engine, objects), reading, || kind.map(|kind| Facts::of_kind(engine, kind)))
 }
 
-fn findings(subject: Subject<'_>, reading: &[Problem], facts: Option<&Facts<'_>>) -> Findings {
-    let mut findings = Findings::new();
-    input::problems(reading, &mut findings);
-    for check in REFERENCES {
-        check(subject, &mut findings);
-    }
-    if let Some(facts) = facts {
-        for check in OUTCOMES {
-            check(facts, &mut findings);
+fn findings<'e>(
+    subject: Subject<'e>,
+    reading: &[Problem],
+    facts: impl FnOnce() -> Option<Facts<'e>> + Send,
+) -> Findings {
+    let references = || {
+        let mut findings = Findings::new();
+        input::problems(reading, &mut findings);
+        REFERENCES.iter().for_each(|check| check(subject, &mut findings));
+        findings
+    };
+    let outcomes = || {
+        let mut findings = Findings::new();
+        if let Some(facts) = facts() {
+            OUTCOMES.iter().for_each(|check| check(&facts, &mut findings));
         }
-    }
+        findings
+    };
+    let (mut findings, mut outcomes) = rayon::join(references, outcomes);
+    findings.append(&mut outcomes);
     suppress::apply(subject, &mut findings);
     findings.sort_by(Finding::by_place);
     findings

@@ -31,6 +31,7 @@ mod touched;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::engine::Engine;
 use crate::kinds::{PolicyKind, Settings};
@@ -113,13 +114,16 @@ impl Living {
     }
 
     fn around(engine: Engine, built_in: Vec<PolicyKind>, settings: Settings, for_long: bool) -> Living {
-        engine.fold_all();
         engine.tallies();
+        let ledgers = || engine.models().par_iter().map(|model| Ledger::of(model, engine.world())).collect();
+        let beside = || (Census::of(&engine), for_long.then(|| Supports::of(&engine)));
+        let (lookers, (ledgers, (census, supports))) =
+            rayon::join(|| Lookers::of(&engine), || rayon::join(ledgers, beside));
         Living {
-            lookers: Lookers::of(&engine),
-            census: Census::of(&engine),
-            supports: for_long.then(|| Supports::of(&engine)),
-            ledgers: engine.models().iter().map(|model| Ledger::of(model, engine.world())).collect(),
+            lookers,
+            census,
+            supports,
+            ledgers,
             free_ids: Vec::new(),
             free_parts: Vec::new(),
             now: Arc::new(engine),

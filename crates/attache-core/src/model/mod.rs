@@ -143,8 +143,8 @@ impl Model {
         self.counts.get_or_init(|| {
             // By sets first: most targets have the same as others.
             let mut targets = vec![0u64; self.sets.bound()];
-            for (node, set) in self.at.iter() {
-                if let Some(set) = set
+            for &node in self.ends.span(world.topology) {
+                if let Some(set) = self.at.get(node).copied().flatten()
                     && self.is_effective_target(world, node)
                 {
                     targets[set.0 as usize] += 1;
