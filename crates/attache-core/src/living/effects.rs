@@ -48,7 +48,9 @@ pub struct OfKind {
 }
 
 /// So many chains are folded on all cores; less when somebody asks.
-const MANY: usize = 64;
+const MANY_CHAINS: usize = 64;
+/// So many targets are counted before and after at once.
+const MANY_TARGETS: usize = 2_000;
 
 /// Works out the effects, and brings tallies and supports up to date.
 pub fn effects(
@@ -68,11 +70,11 @@ pub fn effects(
         let targets = sides.of(&moved);
         let mut of_kind = OfKind { at, refolded, ..OfKind::default() };
         let stayed = sides.tally(&targets, &of_kind.refolded, ledger, &mut tallies, &mut effects.policies);
-        let mut shifting = supports.is_some().then(|| Shifting::new(sides, &mut shift));
+        let mut shifting = supports.is_some().then(Shifting::default);
         effects.any |= sides.changed(&targets, &mut of_kind, shifting.as_mut());
         effects.any |= sides.refolded(&moved, stayed, &mut of_kind, shifting.as_mut());
         if let Some(shifting) = shifting {
-            shifting.finish();
+            shifting.finish(sides, &mut shift);
         }
         effects.kinds.push(of_kind);
     }
@@ -89,32 +91,36 @@ pub fn effects(
     effects
 }
 
-/// What contributes no more, and what does now.
-struct Shifting<'e> {
-    was: Supporting<'e>,
-    is: Supporting<'e>,
-    shift: &'e mut Shift,
-}
+/// The chains that are met at a target, if it is one.
+type Met<'e> = Option<&'e [(ChainId, u64)]>;
+
+/// Targets to which others may contribute, with what was met there and what is.
+#[derive(Default)]
+struct Shifting<'e>(Vec<(NodeId, [Met<'e>; 2])>);
 
 impl<'e> Shifting<'e> {
-    fn new(sides: Sides<'e>, shift: &'e mut Shift) -> Self {
-        let (was, is) = (Supporting::new(sides.before, sides.was), Supporting::new(sides.after, sides.is));
-        Shifting { was, is, shift }
+    fn note(&mut self, target: NodeId, was: Met<'e>, is: Met<'e>) {
+        self.0.push((target, [was, is]));
     }
 
-    /// A target at which some chains were met, if it was one, and others are, if it is one.
-    fn note(&mut self, target: NodeId, was: Option<&[(ChainId, u64)]>, is: Option<&[(ChainId, u64)]>) {
-        if let Some(was) = was {
-            self.was.count(target, was, -1, self.shift);
+    /// Counts what contributes no more, and what does now.
+    fn finish(self, sides: Sides<'e>, shift: &mut Shift) {
+        let count = |side: usize, engine: &Engine, model: &Model, scopes: i64| {
+            let (mut shift, mut supporting) = (Shift::new(), Supporting::new(engine, model));
+            for (target, met) in &self.0 {
+                if let Some(chains) = met[side] {
+                    supporting.count(*target, chains, scopes, &mut shift);
+                }
+            }
+            supporting.finish(&mut shift);
+            shift
+        };
+        let was = || count(0, sides.before, sides.was, -1);
+        let is = || count(1, sides.after, sides.is, 1);
+        let (was, is) = if self.0.len() >= MANY_TARGETS { rayon::join(was, is) } else { (was(), is()) };
+        for (at, scopes) in was.into_iter().chain(is) {
+            *shift.entry(at).or_default() += scopes;
         }
-        if let Some(is) = is {
-            self.is.count(target, is, 1, self.shift);
-        }
-    }
-
-    fn finish(self) {
-        self.was.finish(self.shift);
-        self.is.finish(self.shift);
     }
 }
 
@@ -142,7 +148,7 @@ impl Target<'_> {
     }
 }
 
-impl Sides<'_> {
+impl<'e> Sides<'e> {
     fn of<'m>(&self, moved: &'m [Moved]) -> Vec<Target<'m>> {
         let target = |moved: &'m Moved| {
             let is = moved.is_target;
@@ -195,7 +201,7 @@ impl Sides<'_> {
         };
         let new = chains.keys().copied().filter(|chain| !self.was.knows(*chain));
         let unfolded: Vec<ChainId> = refolded.chains.iter().copied().chain(new).collect();
-        if unfolded.len() >= MANY {
+        if unfolded.len() >= MANY_CHAINS {
             unfolded.par_iter().for_each(|chain| _ = self.is(*chain));
         }
         let mut stayed = Vec::new();
@@ -234,7 +240,7 @@ impl Sides<'_> {
         moved: &[Moved],
         stayed: Vec<ChainId>,
         of_kind: &mut OfKind,
-        shifting: Option<&mut Shifting<'_>>,
+        shifting: Option<&mut Shifting<'e>>,
     ) -> bool {
         for chain in stayed {
             let [other, others] = self.compare((chain, chain));
@@ -255,7 +261,7 @@ impl Sides<'_> {
     }
 
     /// Finds the effective targets at which something else may be in force, and tells whether it is at any.
-    fn changed(&self, targets: &[Target<'_>], of_kind: &mut OfKind, mut shifting: Option<&mut Shifting<'_>>) -> bool {
+    fn changed(&self, targets: &[Target<'_>], of_kind: &mut OfKind, mut shifting: Option<&mut Shifting<'e>>) -> bool {
         let mut pairs: HashMap<(ChainId, ChainId), [bool; 2]> = HashMap::new();
         let mut changed = [Vec::new(), Vec::new()];
         let mut unsure = [Vec::new(), Vec::new()];
