@@ -1,4 +1,5 @@
-//! How long each command takes from a cold start, against reading the same input and doing nothing with it.
+//! How long each command takes from a cold start, against parsing the same input and doing nothing with it: as anybody would
+//! with serde_json, and as the commands themselves do.
 //!
 //! cargo bench -p attache --bench commands [-- ROUNDS]
 
@@ -40,15 +41,17 @@ const COMMANDS: [&str; 22] = [
     "plan --delete httproute/team-000/route-000000",
 ];
 
-/// Reads the folder that follows, and no more.
-const PARSE: &str = "--parse-only";
+type Parser = fn(&[u8]);
+
+/// Parses the folder that follows, and no more.
+const PARSE: [(&str, Parser); 2] = [("--serde-json", by_serde), ("--reading", by_reading)];
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     if let [.., flag, folder] = args.as_slice()
-        && flag == PARSE
+        && let Some((_, parser)) = PARSE.iter().find(|(name, _)| name == flag)
     {
-        return parse(Path::new(folder));
+        return parse(Path::new(folder), *parser);
     }
     // `cargo test --all-targets` runs this, too.
     if !args.iter().any(|arg| arg == "--bench") {
@@ -58,32 +61,37 @@ fn main() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("commands");
     let bytes = input(&folder);
 
-    let mut parsing = Command::new(std::env::current_exe().unwrap());
-    parsing.arg(PARSE).arg(&folder);
+    let parsing = PARSE.map(|(flag, _)| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.arg(flag).arg(&folder);
+        command
+    });
     let commands = COMMANDS.map(|line| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
         command.args(line.split(' ')).arg("-f").arg(&folder);
         command
     });
     let mut all: Vec<(Command, Taken)> =
-        [parsing].into_iter().chain(commands).map(|command| (command, Taken::default())).collect();
+        parsing.into_iter().chain(commands).map(|command| (command, Taken::default())).collect();
     // In turns, so that what else the machine does hits all of them alike.
     for _ in 0..rounds {
         all.iter_mut().for_each(|(command, taken)| taken.run(command));
     }
 
     println!("{} MB of JSON, {rounds} rounds\n", bytes >> 20);
-    println!("| command | at least | CPU | against parsing |\n|---|---|---|---|");
-    let parsing = &all[0].1;
-    for (name, (_, taken)) in ["(parsing alone)"].iter().chain(&COMMANDS).zip(&all) {
-        let ratio = |of: f64, to: f64| format!("{:.2}", of / to);
+    println!(
+        "| | wall clock | against serde_json | against reading | CPU | against serde_json |\n|---|---|---|---|---|---|"
+    );
+    let [serde, reading] = [&all[0].1, &all[1].1].map(|taken| (taken.least.as_secs_f64(), taken.cpu_ms as f64));
+    for (name, (_, taken)) in ["(serde_json)", "(reading)"].iter().chain(&COMMANDS).zip(&all) {
         let (wall, cpu) = (taken.least.as_secs_f64(), taken.cpu_ms as f64);
         println!(
-            "| `{name}` | {:.0} ms | {:.0} ms | {}, CPU {} |",
+            "| `{name}` | {:.0} ms | {:.2} | {:.2} | {:.0} ms | {:.2} |",
             wall * 1000.0,
+            wall / serde.0,
+            wall / reading.0,
             cpu / f64::from(rounds),
-            ratio(wall, parsing.least.as_secs_f64()),
-            ratio(cpu, parsing.cpu_ms as f64)
+            cpu / serde.1,
         );
     }
 }
@@ -115,15 +123,20 @@ fn input(folder: &Path) -> usize {
     bytes
 }
 
-fn parse(folder: &Path) {
-    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let read = |file: std::path::PathBuf| {
-        let text = fs::read_to_string(&file).unwrap();
-        text::read(&Arc::from(file.to_string_lossy()), &text)
-    };
-    let readings: Vec<_> = files.into_par_iter().map(read).collect();
-    // As the command does: the process ends, and its memory with it.
-    std::mem::forget(readings);
+fn parse(folder: &Path, parser: Parser) {
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).collect();
+    files.sort_by_key(|file| std::cmp::Reverse(file.metadata().unwrap().len()));
+    files.into_par_iter().for_each(|file| parser(&fs::read(file.path()).unwrap()));
+}
+
+// What they made is not dropped: as with the commands, the process ends, and its memory with it.
+
+fn by_serde(text: &[u8]) {
+    std::mem::forget(serde_json::from_slice::<serde_json::Value>(text).unwrap());
+}
+
+fn by_reading(text: &[u8]) {
+    std::mem::forget(text::read(&Arc::from("input.json"), std::str::from_utf8(text).unwrap()));
 }
 
 #[derive(Default)]
