@@ -8,7 +8,8 @@ use hashbrown::{HashMap, HashSet};
 use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::fold::{Effective, Origin};
-use crate::lint::{Finding, lint};
+use crate::kinds::KindId;
+use crate::lint::{Finding, lint, lint_kinds};
 use crate::living::Report;
 use crate::model::{Model, Twins};
 use crate::status::PolicyStatus;
@@ -30,7 +31,9 @@ pub struct Changes {
 
 impl Changes {
     pub fn of(report: &Report) -> Changes {
-        let (was, is) = rayon::join(|| open_findings(&report.before), || open_findings(&report.after));
+        let kinds = report.kinds();
+        let open = |engine: &Engine| open_findings(engine, kinds.as_ref());
+        let (was, is) = rayon::join(|| open(&report.before), || open(&report.after));
         Changes {
             effective: report.effective(),
             statuses: report.policies().into_iter().filter(StatusChange::is_of_note).collect(),
@@ -303,8 +306,9 @@ pub(crate) fn target_changes(before: &Engine, after: &Engine) -> Vec<TargetChang
     changed.map(|(target, [before, after])| TargetChange::new(target, before, after)).collect()
 }
 
-fn open_findings(engine: &Engine) -> Vec<Finding> {
-    let mut findings = lint(engine, &[]);
+/// Of what policies come to, only what those of some kinds do, if any are named.
+fn open_findings(engine: &Engine, kinds: Option<&BTreeSet<KindId>>) -> Vec<Finding> {
+    let mut findings = kinds.map_or_else(|| lint(engine, &[]), |kinds| lint_kinds(engine, kinds));
     findings.retain(|finding| finding.suppressed.is_none());
     findings
 }

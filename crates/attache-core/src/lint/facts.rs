@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::engine::Engine;
 use crate::fold::{Effective, Loss};
@@ -41,12 +42,13 @@ impl<'e> Facts<'e> {
         Facts::new(engine, engine.policy_statuses(), engine.models().iter())
     }
 
-    /// Of the policies of one kind, and of those that decide with it.
-    pub fn of_kind(engine: &'e Engine, kind: KindId) -> Facts<'e> {
-        let leader = |kind: KindId| engine.kinds().leader(kind);
-        let own = engine.policies().filter(|(_, policy)| leader(policy.kind) == leader(kind));
+    /// Of the policies of some kinds, each of which leads those that decide with it.
+    pub fn of_kinds(engine: &'e Engine, kinds: &BTreeSet<KindId>) -> Facts<'e> {
+        let models: Vec<&Model> = kinds.iter().filter_map(|kind| engine.model(*kind)).collect();
+        models.par_iter().for_each(|model| model.fold_all(engine.world()));
+        let own = engine.policies().filter(|(_, policy)| kinds.contains(&engine.kinds().leader(policy.kind)));
         let statuses = own.map(|(policy, _)| engine.policy_status(policy)).collect();
-        Facts::new(engine, statuses, engine.model(kind).into_iter())
+        Facts::new(engine, statuses, models.into_iter())
     }
 
     fn new(engine: &'e Engine, statuses: Vec<PolicyStatus>, models: impl Iterator<Item = &'e Model>) -> Facts<'e> {

@@ -78,6 +78,11 @@ pub fn lint(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
     findings(Subject::everything(engine), reading, || Some(Facts::of(engine)))
 }
 
+/// The same, but of what policies come to only what those of some kinds do.
+pub(crate) fn lint_kinds(engine: &Engine, kinds: &BTreeSet<KindId>) -> Vec<Finding> {
+    findings(Subject::everything(engine), &[], || Some(Facts::of_kinds(engine, kinds)))
+}
+
 /// The same for some objects, and of what policies come to only what those of one kind do: else nothing is folded for it.
 pub fn lint_some(
     engine: &Engine,
@@ -85,7 +90,9 @@ pub fn lint_some(
     objects: &BTreeSet<ObjectId>,
     kind: Option<KindId>,
 ) -> Vec<Finding> {
-    findings(Subject::only(engine, objects), reading, || kind.map(|kind| Facts::of_kind(engine, kind)))
+    findings(Subject::only(engine, objects), reading, || {
+        kind.map(|kind| Facts::of_kinds(engine, &BTreeSet::from([engine.kinds().leader(kind)])))
+    })
 }
 
 fn findings<'e>(

@@ -9,6 +9,7 @@ use crate::change::{
     Change, StatusChange, TargetChange, changes_at, effective_changes, same_status, status_changes, target_changes,
 };
 use crate::engine::Engine;
+use crate::kinds::KindId;
 use crate::policy::PolicyId;
 use crate::topology::NodeId;
 
@@ -66,6 +67,24 @@ impl Report {
             changes_at(&model.kind.full_name(), [before, after], models, targets)
         };
         effects.kinds.iter().flat_map(of_kind).collect()
+    }
+
+    /// The kinds of which anything may be different, each the one that leads those that decide with it. None where nobody
+    /// knows.
+    pub(crate) fn kinds(&self) -> Option<BTreeSet<KindId>> {
+        let effects = self.effects.as_ref()?;
+        let engines = [&self.before, &self.after];
+        let edited = engines.into_iter().flat_map(|engine| engine.policies.iter().map(|(policy, _)| policy));
+        let edited = edited.filter(|policy| {
+            let [was, is] = engines.map(|engine| engine.objects.shared(policy.0).map(Arc::as_ptr));
+            was != is
+        });
+        let policies = edited.chain(effects.policies.iter().copied()).flat_map(|policy| {
+            let kinds = engines.map(|engine| Some(engine.kinds.leader(engine.policies.get(policy)?.kind)));
+            kinds.into_iter().flatten()
+        });
+        let models = self.sides[1].models();
+        Some(effects.kinds.iter().map(|it| models[it.at].id).chain(policies).collect())
     }
 
     /// Every policy that came, went, or has another status, in the order of names.

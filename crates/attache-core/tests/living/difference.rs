@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use attache_core::change::{Leaf, ScopeName};
+use attache_core::change::{Changes, Leaf, ScopeName};
 use attache_core::engine::Engine;
 use attache_core::fold::Effective;
+use attache_core::lint::{Finding, lint};
 use attache_core::living::Report;
 use attache_core::status::PolicyStatus;
 use attache_core::value::{Path, Segment, Value};
@@ -17,7 +18,11 @@ pub struct Facts {
     scopes: BTreeMap<ScopeKey, BTreeSet<InForce>>,
     policies: BTreeMap<String, String>,
     targets: BTreeMap<String, BTreeSet<String>>,
+    /// With how often they are there.
+    findings: BTreeMap<FindingKey, usize>,
 }
+
+type FindingKey = (&'static str, String, String);
 
 /// Kind, nodes, and where requests come from.
 type ScopeKey = (String, Vec<String>, Option<String>);
@@ -52,6 +57,9 @@ impl Facts {
         for status in engine.target_statuses() {
             let policies = status.affected_by.iter().map(|policy| engine.policy_id(*policy).to_string());
             facts.targets.entry(name(status.target)).or_default().extend(policies);
+        }
+        for finding in lint(engine, &[]).iter().filter(|finding| finding.suppressed.is_none()) {
+            *facts.findings.entry(finding.key()).or_default() += 1;
         }
         facts
     }
@@ -91,6 +99,9 @@ fn show(engine: &Engine, it: &PolicyStatus) -> String {
 pub fn compare(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> {
     scopes(report, before, after)?;
     policies(report, before, after)?;
+    let changes = Changes::of(report);
+    findings("new findings", &changes.new_findings, &after.findings, &before.findings)?;
+    findings("fixed findings", &changes.fixed_findings, &before.findings, &after.findings)?;
     let changed = changed(&before.targets, &after.targets);
     let expected: Vec<_> = changed
         .into_iter()
@@ -102,6 +113,21 @@ pub fn compare(report: &Report, before: &Facts, after: &Facts) -> Result<(), Str
     same("targets", &reported.collect::<Vec<_>>(), &expected)?;
     let nothing = report.effective().is_empty() && report.policies().is_empty() && report.targets().is_empty();
     same("whether nothing changed", &report.is_empty(), &nothing)
+}
+
+/// Those that are there more often than they were elsewhere.
+fn findings(
+    what: &str,
+    reported: &[Finding],
+    here: &BTreeMap<FindingKey, usize>,
+    elsewhere: &BTreeMap<FindingKey, usize>,
+) -> Result<(), String> {
+    let mut told: Vec<FindingKey> = reported.iter().map(Finding::key).collect();
+    told.sort();
+    let more = |(key, count): (&FindingKey, &usize)| {
+        vec![key.clone(); count.saturating_sub(elsewhere.get(key).copied().unwrap_or(0))]
+    };
+    same(what, &told, &here.iter().flat_map(more).collect())
 }
 
 fn scopes(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> {
