@@ -12,7 +12,6 @@ use crate::object::{Object, ObjectRef, Objects};
 use crate::order::{self, Stack, Stacking, Stacks};
 use crate::policy::{Policies, Policy, PolicyId};
 use crate::problem::Problem;
-use crate::status::Tallies;
 use crate::topology::{NodeId, Topology};
 
 /// A clone shares everything with it, and costs next to nothing.
@@ -24,7 +23,6 @@ pub struct Engine {
     pub(crate) topology: Topology,
     pub(crate) attachments: Attachments,
     pub(crate) models: Models,
-    pub(crate) tallies: OnceLock<Tallies>,
     /// What is wrong with the documents that describe kinds.
     kind_problems: Arc<[Problem]>,
     pub(crate) problems: OnceLock<Arc<[Problem]>>,
@@ -45,7 +43,6 @@ impl Engine {
             policies,
             topology,
             attachments,
-            tallies: OnceLock::new(),
             kind_problems: kind_problems.into(),
             problems: OnceLock::new(),
         }

@@ -11,7 +11,6 @@ use crate::kinds::{KindId, Registry};
 use crate::model::Model;
 use crate::order::Stacks;
 use crate::policy::Policies;
-use crate::status::Tallies;
 use crate::topology::NodeId;
 
 #[derive(Clone, Debug, Default)]
@@ -31,7 +30,6 @@ struct Apart {
     hierarchy: usize,
     stacks: OnceLock<Stacks>,
     model: OnceLock<Model>,
-    tallies: OnceLock<Tallies>,
 }
 
 impl Models {
@@ -45,8 +43,8 @@ impl Models {
                 hierarchies.push((shape, OnceLock::new()));
                 hierarchies.len() - 1
             });
-            let (stacks, model, tallies) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-            models.apart.push(Apart { kind, hierarchy, stacks, model, tallies });
+            let (stacks, model) = (OnceLock::new(), OnceLock::new());
+            models.apart.push(Apart { kind, hierarchy, stacks, model });
         }
         models
     }
@@ -103,25 +101,6 @@ impl Engine {
         let hierarchies: Vec<Arc<Hierarchy>> = self.models.hierarchies.iter().map(hierarchy).collect();
         let model = |it: &Apart| self.build_model(it, Arc::clone(&hierarchies[it.hierarchy]));
         self.models.apart.iter().map(model).collect()
-    }
-
-    /// What became of the policies of a kind, and perhaps of others.
-    pub(crate) fn tallies_of(&self, kind: KindId) -> Option<&Tallies> {
-        let leader = self.kinds().leader(kind);
-        if self.models.all.get().is_some() {
-            return Some(self.tallies());
-        }
-        let it = self.models.apart.iter().find(|it| it.kind == leader)?;
-        let model = self.model_apart(it);
-        if it.tallies.get().is_none() {
-            // In parallel, and so not below.
-            model.fold_all(self.world());
-        }
-        Some(it.tallies.get_or_init(|| {
-            let mut tallies = Tallies::default();
-            self.tally(model, &mut tallies);
-            tallies
-        }))
     }
 
     /// What is on each node, of a kind and those that decide with it.

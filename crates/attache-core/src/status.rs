@@ -69,16 +69,25 @@ pub struct TargetStatus {
 /// What became of each policy in all scopes together, by the number of its object.
 pub(crate) type Tallies = Table<Option<Arc<Tally>>>;
 
+pub(crate) fn tally_of(tallies: &Tallies, policy: PolicyId) -> Arc<Tally> {
+    tallies.get(policy.0.0 as usize).cloned().flatten().unwrap_or_default()
+}
+
 impl Engine {
     /// The status of every policy, in the order of names.
     pub fn policy_statuses(&self) -> Vec<PolicyStatus> {
-        self.tallies();
+        self.tally();
         self.policies().map(|(policy, _)| self.policy_status(policy)).collect()
     }
 
+    /// Counts what became of every policy.
+    pub(crate) fn tally(&self) {
+        self.models().par_iter().for_each(|model| _ = model.tallies(self.world()));
+    }
+
     pub fn policy_status(&self, policy: PolicyId) -> PolicyStatus {
-        let tallies = self.tallies.get().or_else(|| self.tallies_of(self.policies.get(policy)?.kind));
-        let tally = tallies.and_then(|all| all.get(policy.0.0 as usize).cloned().flatten()).unwrap_or_default();
+        let model = self.policies.get(policy).and_then(|it| self.model(it.kind));
+        let tally = model.map(|model| tally_of(model.tallies(self.world()), policy)).unwrap_or_default();
         let is_it = |attachment: &Attachment| attachment.policy == policy;
         let accepted = self.stacks_of(policy).any(|stack| stack.accepted.iter().any(is_it));
         let refused = self.refusals(policy);
@@ -89,28 +98,6 @@ impl Engine {
         status.by.sort_by(|a, b| self.policy_id(*a).cmp(self.policy_id(*b)));
         status.by.dedup();
         status
-    }
-
-    pub(crate) fn tallies(&self) -> &Tallies {
-        if self.tallies.get().is_none() {
-            // In parallel, and so not below: who waits for other threads must not keep them waiting.
-            self.fold_all();
-        }
-        self.tallies.get_or_init(|| {
-            let mut tallies = Tallies::default();
-            self.models().iter().for_each(|model| self.tally(model, &mut tallies));
-            tallies
-        })
-    }
-
-    /// Counts what became of the policies of one model.
-    pub(crate) fn tally(&self, model: &Model, tallies: &mut Tallies) {
-        for &(chain, scopes) in model.scope_counts(self.world()) {
-            for (policy, outcome) in &model.effective(self.world(), chain).outcomes {
-                let tally = tallies.entry(policy.0.0 as usize).get_or_insert_default();
-                Arc::make_mut(tally).count(i128::from(scopes), outcome);
-            }
-        }
     }
 
     /// Every node to whose scopes policies at it or above it contribute, in the order of the topology.

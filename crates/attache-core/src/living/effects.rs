@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::fold::Effective;
 use crate::model::{Cause, Ledger, Model, Moved};
 use crate::policy::PolicyId;
-use crate::status::Tallies;
+use crate::status::{Tallies, tally_of};
 use crate::topology::NodeId;
 
 /// What a step made different.
@@ -61,7 +61,6 @@ pub fn effects(
     supports: Option<&mut Supports>,
 ) -> Effects {
     let mut effects = Effects::default();
-    let mut tallies = before.tallies().clone();
     let mut shift = Shift::new();
     for Followed { at, moved, refolded } in followed {
         let is = &after.models()[at];
@@ -69,7 +68,11 @@ pub fn effects(
         let sides = Sides { before, after, was, is };
         let targets = sides.of(&moved);
         let mut of_kind = OfKind { at, refolded, ..OfKind::default() };
-        let stayed = sides.tally(&targets, &of_kind.refolded, ledger, &mut tallies, &mut effects.policies);
+        let before_it = was.tallies(before.world());
+        let (mut tallies, mut policies) = (before_it.clone(), BTreeSet::new());
+        let stayed = sides.tally(&targets, &of_kind.refolded, ledger, &mut tallies, &mut policies);
+        policies.retain(|policy| !tally_of(&tallies, *policy).tells_the_same(&tally_of(before_it, *policy)));
+        effects.policies.append(&mut policies);
         let mut shifting = supports.is_some().then(Shifting::default);
         effects.any |= sides.changed(&targets, &mut of_kind, shifting.as_mut());
         effects.any |= sides.refolded(&moved, stayed, &mut of_kind, shifting.as_mut());
@@ -77,12 +80,10 @@ pub fn effects(
             shifting.finish(sides, &mut shift);
         }
         effects.kinds.push(of_kind);
+        if let Some(model) = after.models.iter_mut().nth(at) {
+            model.set_tallies(tallies);
+        }
     }
-    effects.policies.retain(|policy| {
-        let tally = |tallies: &Tallies| tallies.get(policy.0.0 as usize).cloned().flatten().unwrap_or_default();
-        !tally(&tallies).tells_the_same(&tally(before.tallies()))
-    });
-    after.tallies = tallies.into();
     effects.affected = supports.map(|supports| {
         let mut affected = supports.apply(shift);
         affected.extend(supports.namesakes(after, &affected));

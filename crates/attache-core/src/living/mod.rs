@@ -114,7 +114,9 @@ impl Living {
     }
 
     fn around(engine: Engine, built_in: Vec<PolicyKind>, settings: Settings, for_long: bool) -> Living {
-        engine.tallies();
+        if for_long {
+            engine.tally();
+        }
         let ledgers = || engine.models().par_iter().map(|model| Ledger::of(model, engine.world())).collect();
         let beside = || (Census::of(&engine), for_long.then(|| Supports::of(&engine)));
         let (lookers, (ledgers, (census, supports))) =

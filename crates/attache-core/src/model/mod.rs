@@ -17,6 +17,7 @@ use crate::kinds::{Class, KindId, PolicyKind};
 use crate::object::{ObjectRef, Objects};
 use crate::order::{Stack, Stacks};
 use crate::policy::Policies;
+use crate::status::Tallies;
 use crate::table::Table;
 use crate::topology::{Level, Node, NodeId, NodeMap, Topology};
 use crate::value::Value;
@@ -55,6 +56,7 @@ pub struct Model {
     whole: OnceLock<Arc<Model>>,
     is_whole: bool,
     counts: OnceLock<Arc<[(ChainId, u64)]>>,
+    tallies: OnceLock<Tallies>,
     /// The levels at which there can be effective targets.
     ends: Levels,
     /// Those at which every node that requests reach is one.
@@ -84,6 +86,7 @@ impl Model {
             whole: OnceLock::new(),
             is_whole: !ends_before_backends(kind),
             counts: OnceLock::new(),
+            tallies: OnceLock::new(),
             ends: ends(kind),
             all_ends: all_ends(kind),
         };
@@ -160,6 +163,28 @@ impl Model {
             let chains = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
             chains.map(|(i, count)| (ChainId(i as u32), count)).collect()
         })
+    }
+
+    /// What became of each policy in all scopes together.
+    pub(crate) fn tallies(&self, world: World<'_>) -> &Tallies {
+        if self.tallies.get().is_none() {
+            // In parallel, and so not below: who waits for other threads must not keep them waiting.
+            self.fold_all(world);
+        }
+        self.tallies.get_or_init(|| {
+            let mut tallies = Tallies::default();
+            for &(chain, scopes) in self.scope_counts(world) {
+                for (policy, outcome) in &self.effective(world, chain).outcomes {
+                    let tally = tallies.entry(policy.0.0 as usize).get_or_insert_default();
+                    Arc::make_mut(tally).count(i128::from(scopes), outcome);
+                }
+            }
+            tallies
+        })
+    }
+
+    pub(crate) fn set_tallies(&mut self, tallies: Tallies) {
+        self.tallies = tallies.into();
     }
 
     /// What a chain comes to over a value that the object itself has.
