@@ -137,6 +137,23 @@ batch
 }
 
 #[test]
+fn whose_backend_is_granted_no_more_still_keeps_others_off_a_listener() {
+    let spec = r#""parentRefs":[{"name":"gw","namespace":"default"}]"#;
+    holds(&format!(
+        r#"
+{{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{{"name":"gw","namespace":"default"}},"spec":{{"listeners":[{{"protocol":"HTTP","allowedRoutes":{{"namespaces":{{"from":"All"}}}}}}]}}}}
+{{"apiVersion":"gateway.networking.k8s.io/v1","kind":"GRPCRoute","metadata":{{"name":"calls","namespace":"a"}},"spec":{{{spec},"rules":[{{"backendRefs":[{{"name":"s","namespace":"b"}}]}}]}}}}
+{{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{{"name":"pages","namespace":"a"}},"spec":{{{spec}}}}}
+{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"s","namespace":"b"}}}}
+{{"apiVersion":"gateway.networking.k8s.io/v1beta1","kind":"ReferenceGrant","metadata":{{"name":"a","namespace":"b"}},"spec":{{"from":[{{"group":"gateway.networking.k8s.io","kind":"GRPCRoute","namespace":"a"}}],"to":[{{"group":"","kind":"Service"}}]}}}}
+batch
+delete ["gateway.networking.k8s.io","ReferenceGrant","b","a"]
+put {{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{{"name":"pages","namespace":"a"}},"spec":{{{spec},"rules":[{{}}]}}}}
+"#
+    ));
+}
+
+#[test]
 fn what_is_written_down_is_read_again() {
     let case = r#"infer unlabelled
 {"kind":"Namespace"}
