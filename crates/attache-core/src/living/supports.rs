@@ -211,7 +211,7 @@ impl<'e> Supporting<'e> {
         };
         let has_policies = |node: NodeId| model.stack(stack_node(world, node)).is_some();
         // Who comes from a node of the same Namespaces has been there.
-        if place.is_entrance || place.service.is_some() {
+        if place.is_entrance {
             let counts = |it: &NodeId| is_above_routes(world, *it) || has_policies(*it);
             way = model.above(world, node).filter(counts).fold(way, |way, node| self.ways.on(way, node));
         }
