@@ -199,30 +199,37 @@ impl Order {
     }
 
     fn get(&self, objects: &Objects) -> &[ObjectId] {
+        if let Some(known) = self.ids.get() {
+            return known;
+        }
+        // Maybe in parallel, and so not below: who waits for other threads must not keep them waiting.
+        let sorted = self.sorted(objects);
+        self.ids.get_or_init(|| sorted)
+    }
+
+    fn sorted(&self, objects: &Objects) -> Arc<[ObjectId]> {
         use rayon::slice::ParallelSliceMut;
-        self.ids.get_or_init(|| {
-            let name = |id: &ObjectId| &objects.get(*id).id;
-            let Some(before) = &self.before else {
-                let slots = objects.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
-                let mut ids: Vec<ObjectId> = slots.map(|(at, _)| ObjectId(at as u32)).collect();
-                ids.par_sort_by(|a, b| name(a).cmp(name(b)));
-                return ids.into();
-            };
-            let mut new = self.new.clone();
-            new.sort_by(|a, b| name(a).cmp(name(b)));
-            let mut gone = self.gone.clone();
-            gone.sort_unstable();
-            let mut ids = Vec::with_capacity(objects.count);
-            let mut kept = before.iter().filter(|id| gone.binary_search(id).is_err()).copied().peekable();
-            for id in new {
-                while let Some(other) = kept.next_if(|other| name(other) < name(&id)) {
-                    ids.push(other);
-                }
-                ids.push(id);
+        let name = |id: &ObjectId| &objects.get(*id).id;
+        let Some(before) = &self.before else {
+            let slots = objects.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
+            let mut ids: Vec<ObjectId> = slots.map(|(at, _)| ObjectId(at as u32)).collect();
+            ids.par_sort_by(|a, b| name(a).cmp(name(b)));
+            return ids.into();
+        };
+        let mut new = self.new.clone();
+        new.sort_by(|a, b| name(a).cmp(name(b)));
+        let mut gone = self.gone.clone();
+        gone.sort_unstable();
+        let mut ids = Vec::with_capacity(objects.count);
+        let mut kept = before.iter().filter(|id| gone.binary_search(id).is_err()).copied().peekable();
+        for id in new {
+            while let Some(other) = kept.next_if(|other| name(other) < name(&id)) {
+                ids.push(other);
             }
-            ids.extend(kept);
-            ids.into()
-        })
+            ids.push(id);
+        }
+        ids.extend(kept);
+        ids.into()
     }
 }
 
