@@ -8,8 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::fold::{Effective, Origin};
-use crate::kinds::KindId;
-use crate::lint::{Finding, lint, lint_kinds};
+use crate::lint::Finding;
 use crate::living::Report;
 use crate::model::{Model, Twins};
 use crate::status::PolicyStatus;
@@ -31,9 +30,7 @@ pub struct Changes {
 
 impl Changes {
     pub fn of(report: &Report) -> Changes {
-        let kinds = report.kinds();
-        let open = |engine: &Engine| open_findings(engine, kinds.as_ref());
-        let (was, is) = rayon::join(|| open(&report.before), || open(&report.after));
+        let [was, is] = report.findings().map(open);
         Changes {
             effective: report.effective(),
             statuses: report.policies().into_iter().filter(StatusChange::is_of_note).collect(),
@@ -306,9 +303,7 @@ pub(crate) fn target_changes(before: &Engine, after: &Engine) -> Vec<TargetChang
     changed.map(|(target, [before, after])| TargetChange::new(target, before, after)).collect()
 }
 
-/// Of what policies come to, only what those of some kinds do, if any are named.
-fn open_findings(engine: &Engine, kinds: Option<&BTreeSet<KindId>>) -> Vec<Finding> {
-    let mut findings = kinds.map_or_else(|| lint(engine, &[]), |kinds| lint_kinds(engine, kinds));
+fn open(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.retain(|finding| finding.suppressed.is_none());
     findings
 }

@@ -91,16 +91,20 @@ impl Engine {
 
     /// All models as far as they concern some nodes: of others they know nothing.
     pub fn models_at(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Model> {
+        self.models_among(&self.topology().leading_to(nodes).into())
+    }
+
+    /// The same of nodes that are in the order of the topology, with all on which they depend.
+    pub(crate) fn models_among(&self, nodes: &Arc<[NodeId]>) -> Vec<Model> {
         if let Some(all) = self.models.all.get() {
             return all.clone();
         }
-        let nodes: Arc<[NodeId]> = self.topology().leading_to(nodes).into();
         let hierarchy = |(shape, _): &(Shape, _)| {
-            Arc::new(Hierarchy::only(self.objects(), self.topology(), shape.clone(), Arc::clone(&nodes)))
+            Arc::new(Hierarchy::only(self.objects(), self.topology(), shape.clone(), Arc::clone(nodes)))
         };
         let hierarchies: Vec<Arc<Hierarchy>> = self.models.hierarchies.iter().map(hierarchy).collect();
         let model = |it: &Apart| self.build_model(it, Arc::clone(&hierarchies[it.hierarchy]));
-        self.models.apart.iter().map(model).collect()
+        self.models.apart.par_iter().map(model).collect()
     }
 
     /// What is on each node, of a kind and those that decide with it.

@@ -303,7 +303,7 @@ impl<'o> Attaching<'o> {
     }
 
     fn namespace(&self, name: &str) -> Option<NodeId> {
-        self.topology.find(self.objects, &ObjectRef::new("", "Namespace", "", name))
+        self.topology.find_namespace(self.objects, name)
     }
 
     /// Who is meant: an object in the policy's namespace unless another is named, or a cluster-scoped one.

@@ -121,9 +121,19 @@ impl Hierarchy {
         hierarchy
     }
 
+    /// Looks at these nodes from now on, unless it looks at all of them.
+    pub fn keep_to(&mut self, nodes: &Arc<[NodeId]>) {
+        self.only = self.only.take().map(|_| Arc::clone(nodes));
+    }
+
     /// The nodes that it looks at, parents before children.
     pub fn order<'o>(&'o self, topology: &'o Topology) -> &'o [NodeId] {
         self.only.as_deref().unwrap_or_else(|| topology.order())
+    }
+
+    /// The nodes that it looks at and that may be at some levels.
+    pub fn among<'o>(&'o self, levels: Levels, topology: &'o Topology) -> &'o [NodeId] {
+        self.only.as_deref().unwrap_or_else(|| levels.span(topology))
     }
 
     /// Looks at a node again, after its parents, and tells whether anything about it is different. What is `found` on the

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::engine::Engine;
 use crate::fold::{Effective, Loss};
@@ -42,13 +41,22 @@ impl<'e> Facts<'e> {
         Facts::new(engine, engine.policy_statuses(), engine.models().iter())
     }
 
-    /// Of the policies of some kinds, each of which leads those that decide with it.
-    pub fn of_kinds(engine: &'e Engine, kinds: &BTreeSet<KindId>) -> Facts<'e> {
-        let models: Vec<&Model> = kinds.iter().filter_map(|kind| engine.model(*kind)).collect();
-        models.par_iter().for_each(|model| model.fold_all(engine.world()));
-        let own = engine.policies().filter(|(_, policy)| kinds.contains(&engine.kinds().leader(policy.kind)));
+    /// Of the policies of one kind, and those that decide with it.
+    pub fn of_kind(engine: &'e Engine, kind: KindId) -> Facts<'e> {
+        let leader = engine.kinds().leader(kind);
+        let model = engine.model(leader);
+        model.inspect(|model| model.fold_all(engine.world()));
+        let own = engine.policies().filter(|(_, policy)| engine.kinds().leader(policy.kind) == leader);
         let statuses = own.map(|(policy, _)| engine.policy_status(policy)).collect();
-        Facts::new(engine, statuses, models.into_iter())
+        Facts::new(engine, statuses, model.into_iter())
+    }
+
+    /// Of some policies, those of them that are there.
+    pub fn of_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>) -> Facts<'e> {
+        engine.tally();
+        let there = policies.iter().copied().filter(|policy| engine.policies.get(*policy).is_some());
+        let statuses = there.map(|policy| engine.policy_status(policy)).collect();
+        Facts::new(engine, statuses, engine.models().iter())
     }
 
     fn new(engine: &'e Engine, statuses: Vec<PolicyStatus>, models: impl Iterator<Item = &'e Model>) -> Facts<'e> {
@@ -85,6 +93,10 @@ impl<'e> Facts<'e> {
         self.statuses.iter().map(|status| (status, self.engine.policy(status.policy)))
     }
 
+    fn knows(&self, policy: PolicyId) -> bool {
+        self.position.contains_key(&policy)
+    }
+
     pub fn status(&self, policy: PolicyId) -> &PolicyStatus {
         &self.statuses[self.position[&policy]]
     }
@@ -95,6 +107,7 @@ impl<'e> Facts<'e> {
             let Some(by) = lost.by else { continue };
             match lost.reason {
                 Loss::Removed => _ = self.removed.entry(by).or_default().insert(&lost.path),
+                _ if !self.knows(lost.policy) => {}
                 _ if by == lost.policy => {
                     let holder = effective.origins.iter().find(|it| it.policy == by && it.path.starts_with(&lost.path));
                     let holder = holder.map_or(lost.which, |origin| origin.which);
@@ -121,7 +134,7 @@ impl<'e> Facts<'e> {
         let mut inactive: BTreeSet<(PolicyId, Which)> = effective
             .superseded
             .iter()
-            .filter(|lost| is_inactive(lost.reason))
+            .filter(|lost| is_inactive(lost.reason) && self.knows(lost.policy))
             .map(|lost| (lost.policy, lost.which))
             .collect();
         if !inactive.is_empty() {
@@ -136,7 +149,7 @@ impl<'e> Facts<'e> {
             let count = self.inactive.entry(block).or_default();
             *count = count.saturating_add(scopes);
         }
-        for warning in &effective.warnings {
+        for warning in effective.warnings.iter().filter(|warning| self.position.contains_key(&warning.policy)) {
             let (error, count) = self.errors.entry((warning.policy, warning.which)).or_insert((&warning.message, 0));
             *error = (*error).min(&warning.message);
             *count = count.saturating_add(scopes);

@@ -26,6 +26,7 @@ use std::collections::BTreeSet;
 use crate::engine::Engine;
 use crate::kinds::KindId;
 use crate::object::{Object, ObjectId};
+use crate::policy::PolicyId;
 use crate::problem::Problem;
 use crate::value::Path;
 
@@ -78,9 +79,13 @@ pub fn lint(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
     findings(Subject::everything(engine), reading, || Some(Facts::of(engine)))
 }
 
-/// The same, but of what policies come to only what those of some kinds do.
-pub(crate) fn lint_kinds(engine: &Engine, kinds: &BTreeSet<KindId>) -> Vec<Finding> {
-    findings(Subject::everything(engine), &[], || Some(Facts::of_kinds(engine, kinds)))
+/// The same for some objects, and of what policies come to only what some do, by models that know all their scopes.
+pub(crate) fn lint_around(
+    engine: &Engine,
+    objects: &BTreeSet<ObjectId>,
+    policies: &BTreeSet<PolicyId>,
+) -> Vec<Finding> {
+    findings(Subject::only(engine, objects), &[], || Some(Facts::of_policies(engine, policies)))
 }
 
 /// The same for some objects, and of what policies come to only what those of one kind do: else nothing is folded for it.
@@ -90,9 +95,7 @@ pub fn lint_some(
     objects: &BTreeSet<ObjectId>,
     kind: Option<KindId>,
 ) -> Vec<Finding> {
-    findings(Subject::only(engine, objects), reading, || {
-        kind.map(|kind| Facts::of_kinds(engine, &BTreeSet::from([engine.kinds().leader(kind)])))
-    })
+    findings(Subject::only(engine, objects), reading, || kind.map(|kind| Facts::of_kind(engine, kind)))
 }
 
 fn findings<'e>(

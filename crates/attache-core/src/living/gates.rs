@@ -55,6 +55,7 @@ impl Step<'_> {
         let orphans = of(None);
         topology.regate(objects, &groups, &orphans, &mut self.edited);
         self.look_at_gateways(&gateways, &sets, looking);
+        looking.gateways.extend(gateways.into_iter().chain(sets));
     }
 
     /// Adds the routes to which it makes a difference what Gateway or GatewayClass is above them, and the policies to which
@@ -62,7 +63,7 @@ impl Step<'_> {
     fn look_at_gateways(&self, gateways: &BTreeSet<ObjectId>, sets: &BTreeSet<ObjectId>, looking: &mut Looking) {
         let touched = self.touched.iter().filter(|it| it.what.exists || it.what.spec).map(|it| it.id);
         let touched: HashSet<ObjectId> = touched.collect();
-        let engines = [self.before, &self.next];
+        let engines = self.engines();
         let is_other = |gateway: &ObjectId| {
             let classes = engines.iter().filter_map(|it| class_of(it.objects.shared(*gateway)?)).collect::<Vec<_>>();
             let classes = classes.iter().flat_map(|class| engines.iter().filter_map(|it| it.objects.find(class)));
@@ -75,15 +76,15 @@ impl Step<'_> {
         };
         let others = gateways.iter().filter(|it| is_other(it)).chain(sets.iter().filter(has_another));
         for id in others.flat_map(|it| self.lookers.at(Key::of(self.name(*it)))) {
-            if self.before.topology.node(NodeId::whole(*id)).level == Level::Route {
-                self.add_looker(*id, Ends::ABOVE, looking);
+            if self.before.topology.node(NodeId::whole(id)).level == Level::Route {
+                self.add_looker(id, Ends::ABOVE, looking);
             }
         }
         let is_used = |kind: &PolicyKind| self.census.count(&kind.group, &kind.kind) > 0;
         if self.next.kinds.iter().any(|(_, kind)| kind.own_port && is_used(kind)) {
             for name in gateways.iter().chain(sets).map(|id| self.name(*id)) {
-                let naming = self.lookers.at(Key::of(name)).iter();
-                let all = naming.chain(self.lookers.at(Key::Labels(&name.group, &name.kind))).map(|id| PolicyId(*id));
+                let naming = self.lookers.at(Key::of(name));
+                let all = naming.chain(self.lookers.at(Key::Labels(&name.group, &name.kind))).map(PolicyId);
                 looking.policies.extend(all.filter(|policy| self.next.policies.get(*policy).is_some()));
             }
         }

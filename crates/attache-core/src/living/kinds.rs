@@ -1,24 +1,51 @@
-//! Kinds whose first policy comes, or whose last one goes: only their own models are made, or dropped.
+//! The models that a step works on, and kinds whose first policy comes, or whose last one goes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Living;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use super::around::Around;
+use super::step::Step;
 use super::touched::Touched;
+use super::{Kept, Living};
 use crate::chain::Hierarchy;
 use crate::engine::Engine;
 use crate::kinds::KindId;
 use crate::model::{Ledger, Model};
+use crate::models::Models;
 
-impl Living {
-    /// The state before, with an empty model for each kind of which there are policies only after.
-    pub(super) fn with_models(&mut self, before: &Arc<Engine>, touched: &[Touched]) -> Arc<Engine> {
-        let after = touched.iter().filter_map(|touched| Some(&touched.after.as_ref()?.id));
-        let kinds = after.filter_map(|id| before.kinds.find(&id.group, &id.kind));
-        let kinds: BTreeSet<KindId> = kinds.map(|kind| before.kinds.leader(kind)).collect();
-        let new: Vec<KindId> = kinds.into_iter().filter(|kind| before.model(*kind).is_none()).collect();
+impl Step<'_> {
+    /// The kinds of which there are policies before or after, each the one that leads those that decide with it. Some more
+    /// than once.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = KindId> {
+        self.before.models.kinds().chain(self.kinds_touched())
+    }
+
+    fn kinds_touched(&self) -> impl Iterator<Item = KindId> {
+        let after = self.touched.iter().filter_map(|touched| Some(&touched.after.as_ref()?.id));
+        let kinds = after.filter_map(|id| self.before.kinds.find(&id.group, &id.kind));
+        kinds.map(|kind| self.before.kinds.leader(kind))
+    }
+
+    /// Gives the state before the models that it has not kept, as far as it is looked `around`.
+    pub(super) fn build_models(&mut self, around: Option<&Around>) -> Vec<Ledger> {
+        let models = match around {
+            Some(Around { nodes: [nodes, _], .. }) => self.before.models_among(nodes),
+            None => self.before.models().to_vec(),
+        };
+        let mut ledgers = models.par_iter().map(|model| Ledger::of(model, self.before.world())).collect();
+        self.put_models(models);
+        self.add_models(&mut ledgers);
+        ledgers
+    }
+
+    /// Gives the state before an empty model for each kind of which there are policies only after.
+    pub(super) fn add_models(&mut self, ledgers: &mut Vec<Ledger>) {
+        let before = Arc::clone(&self.before);
+        let new: BTreeSet<KindId> = self.kinds_touched().filter(|kind| before.model(*kind).is_none()).collect();
         if new.is_empty() {
-            return Arc::clone(before);
+            return;
         }
         let mut models = before.models().to_vec();
         for id in new {
@@ -30,16 +57,28 @@ impl Living {
             };
             let model = Model::new(before.world(), id, kind, hierarchy, before.build_stacks(id));
             let at = models.partition_point(|model| model.id < id);
-            self.ledgers.insert(at, Ledger::of(&model, before.world()));
+            ledgers.insert(at, Ledger::of(&model, before.world()));
             models.insert(at, model);
         }
-        let mut with = Engine::clone(before);
-        with.models.put(models);
-        Arc::new(with)
+        self.put_models(models);
     }
 
-    /// The state after, without the models of kinds of which there are no policies any more.
-    pub(super) fn without_models(&mut self, after: &Arc<Engine>, touched: &[Touched]) -> Arc<Engine> {
+    fn put_models(&mut self, models: Vec<Model>) {
+        let mut with = Engine::clone(&self.before);
+        with.models.put(models);
+        self.next.models = with.models.clone();
+        self.before = Arc::new(with);
+    }
+}
+
+impl Living {
+    /// The state after, with the models that are kept: those of kinds of which there are policies.
+    pub(super) fn keeping(&mut self, after: &Arc<Engine>, touched: &[Touched]) -> Arc<Engine> {
+        let Some(Kept { ledgers, .. }) = &mut self.kept else {
+            let mut without = Engine::clone(after);
+            without.models = Models::new(&after.kinds, &after.policies);
+            return Arc::new(without);
+        };
         let kinds = &after.kinds;
         let gone = touched.iter().filter(|it| it.after.is_none()).filter_map(Touched::name);
         if !gone.into_iter().any(|id| kinds.find(&id.group, &id.kind).is_some()) {
@@ -50,9 +89,9 @@ impl Living {
         if after.models().iter().all(|model| used.contains(&model.id)) {
             return Arc::clone(after);
         }
-        let models = after.models().iter().cloned().zip(std::mem::take(&mut self.ledgers));
-        let (models, ledgers) = models.filter(|(model, _)| used.contains(&model.id)).unzip();
-        self.ledgers = ledgers;
+        let models = after.models().iter().cloned().zip(std::mem::take(ledgers));
+        let (models, of_them) = models.filter(|(model, _)| used.contains(&model.id)).unzip();
+        *ledgers = of_them;
         let mut without = Engine::clone(after);
         without.models.put(models);
         Arc::new(without)

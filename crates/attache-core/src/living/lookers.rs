@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use hashbrown::HashMap;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 
 use crate::engine::Engine;
 use crate::object::{Object, ObjectId, ObjectRef};
@@ -51,9 +51,8 @@ impl<'a> Key<'a> {
 
 #[derive(Debug, Default)]
 pub struct Lookers {
-    /// In the order of ids.
-    by_key: HashMap<u64, Vec<ObjectId>>,
-    keys: HashMap<ObjectId, Box<[u64]>>,
+    /// Each behind a key.
+    by_key: BTreeSet<(u64, ObjectId)>,
     /// Policies that choose their targets among all that there is.
     choosers: BTreeSet<ObjectId>,
     /// Routes that delegate to whatever is there, or has a label.
@@ -82,14 +81,18 @@ impl Lookers {
             .filter(|(_, look)| !look.keys.is_empty() || look.chooses)
             .collect();
         let mut lookers = Lookers { have_rivals, ..Lookers::default() };
-        for (id, look) in looks {
-            lookers.set(id, look);
-        }
+        looks.iter().for_each(|(id, look)| lookers.note(*id, look));
+        let mut by_key: Vec<(u64, ObjectId)> =
+            looks.iter().flat_map(|(id, look)| look.keys.iter().map(|key| (*key, *id))).collect();
+        by_key.par_sort_unstable();
+        lookers.by_key = by_key.into_iter().collect();
         lookers
     }
 
-    pub fn at(&self, key: Key<'_>) -> &[ObjectId] {
-        self.by_key.get(&hash(&key)).map_or(&[], Vec::as_slice)
+    /// Who looks at something, in the order of ids.
+    pub fn at(&self, key: Key<'_>) -> impl Iterator<Item = ObjectId> {
+        let key = hash(&key);
+        self.by_key.range((key, ObjectId(0))..=(key, ObjectId(u32::MAX))).map(|(_, id)| *id)
     }
 
     pub fn choosers(&self) -> impl Iterator<Item = ObjectId> {
@@ -106,39 +109,22 @@ impl Lookers {
         self.have_rivals
     }
 
-    /// Takes note of how an object looks at others now.
-    pub fn update(&mut self, engine: &Engine, id: ObjectId) {
-        let is_there = engine.objects().shared(id).is_some();
-        let look = if is_there { Look::of(engine, id, self.have_rivals) } else { Look::default() };
-        self.set(id, look);
+    /// Takes note of how an object looks at others now, and no more as before.
+    pub fn update(&mut self, before: &Engine, after: &Engine, id: ObjectId) {
+        let [was, is] = [before, after].map(|engine| {
+            let mut look = Look::of(engine, id, self.have_rivals);
+            look.keys.sort_unstable();
+            look
+        });
+        for key in was.keys.iter().filter(|key| is.keys.binary_search(key).is_err()) {
+            self.by_key.remove(&(*key, id));
+        }
+        let new = is.keys.iter().filter(|key| was.keys.binary_search(key).is_err());
+        self.by_key.extend(new.map(|key| (*key, id)));
+        self.note(id, &is);
     }
 
-    fn set(&mut self, id: ObjectId, mut look: Look) {
-        look.keys.sort_unstable();
-        look.keys.dedup();
-        let old = self.keys.get(&id).map_or(&[][..], |keys| keys);
-        if *old != *look.keys {
-            let is_in = |keys: &[u64], key: &u64| keys.binary_search(key).is_ok();
-            for key in old.iter().filter(|key| !is_in(&look.keys, key)) {
-                let Some(lookers) = self.by_key.get_mut(key) else { continue };
-                if let Ok(at) = lookers.binary_search(&id) {
-                    lookers.remove(at);
-                }
-                if lookers.is_empty() {
-                    self.by_key.remove(key);
-                }
-            }
-            for key in look.keys.iter().filter(|key| !is_in(old, key)) {
-                let lookers = self.by_key.entry(*key).or_default();
-                if let Err(at) = lookers.binary_search(&id) {
-                    lookers.insert(at, id);
-                }
-            }
-            match look.keys.is_empty() {
-                true => self.keys.remove(&id),
-                false => self.keys.insert(id, look.keys.into()),
-            };
-        }
+    fn note(&mut self, id: ObjectId, look: &Look) {
         note(&mut self.choosers, id, look.chooses);
         note(&mut self.open_handed, id, look.is_open_handed);
     }
@@ -154,7 +140,7 @@ fn note(ids: &mut BTreeSet<ObjectId>, id: ObjectId, is_one: bool) {
 impl Look {
     fn of(engine: &Engine, id: ObjectId, has_rivals: bool) -> Look {
         let mut look = Look::default();
-        let object = engine.objects().get(id);
+        let Some(object) = engine.objects().shared(id) else { return look };
         if engine.policies.get(PolicyId(id)).is_some() {
             look.policy(engine, id, object);
         } else {

@@ -44,7 +44,7 @@ impl Step<'_> {
                 }
             }
             self.look_at(id, what, &mut found);
-            let selecting = self.lookers.at(Key::Labels(&id.group, &id.kind)).iter().map(|id| PolicyId(*id));
+            let selecting = self.lookers.at(Key::Labels(&id.group, &id.kind)).map(PolicyId);
             looking.policies.extend(selecting.filter(|policy| self.selects(*policy, touched)));
             if is_choosable(id) {
                 looking.policies.extend(self.lookers.choosers().map(PolicyId));
@@ -64,8 +64,7 @@ impl Step<'_> {
 
     /// Finds who looks at an object, and with which links if it is a route.
     fn look_at(&self, id: &ObjectRef, what: What, found: &mut Vec<(ObjectId, Ends)>) {
-        let mut look =
-            |key: Key<'_>, ends: Ends| found.extend(self.lookers.at(key).iter().map(|looker| (*looker, ends)));
+        let mut look = |key: Key<'_>, ends: Ends| found.extend(self.lookers.at(key).map(|looker| (looker, ends)));
         if what.exists || what.spec {
             let ends = match api::level(&id.group, &id.kind) {
                 Level::Gateway | Level::ListenerSet => Ends::ABOVE,
@@ -118,7 +117,7 @@ impl Step<'_> {
     pub(super) fn by_filter(&self) -> BTreeSet<PolicyId> {
         let mut found = BTreeSet::new();
         for touched in self.touched.iter().filter(|touched| touched.what.exists || touched.what.spec) {
-            for engine in [self.before, &self.next] {
+            for engine in self.engines() {
                 for rule in engine.topology.sections(NodeId::whole(touched.id)) {
                     let named = filters(&engine.objects, &engine.topology, rule);
                     found.extend(named.iter().filter_map(|(name, _)| engine.objects.find(name)).map(PolicyId));

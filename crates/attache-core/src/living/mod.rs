@@ -13,6 +13,7 @@
 //! others, of objects that are backends only because a route names them, of what stands before waypoints, of the root
 //! namespace of a kind, and the first GRPCRoute beside HTTPRoutes.
 
+mod around;
 mod census;
 mod effects;
 mod gates;
@@ -38,6 +39,7 @@ use crate::kinds::{PolicyKind, Settings};
 use crate::model::Ledger;
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::topology::{Edited, Unfollowable};
+use around::Around;
 use census::Census;
 use effects::{Effects, effects};
 use lookers::Lookers;
@@ -92,46 +94,52 @@ pub struct Living {
     settings: Settings,
     lookers: Lookers,
     census: Census,
-    /// Whether, and how, each target is affected.
-    supports: Option<Supports>,
-    /// In the order of the models.
-    ledgers: Vec<Ledger>,
+    /// Nothing, if the models of one batch are of no use to the next.
+    kept: Option<Kept>,
     /// Ids of objects, and places of parts, that nobody has any more.
     free_ids: Vec<ObjectId>,
     free_parts: Vec<(u32, u32)>,
 }
 
+/// What is kept beside the models of all kinds.
+#[derive(Debug)]
+struct Kept {
+    /// Whether, and how, each target is affected.
+    supports: Supports,
+    /// In the order of the models.
+    ledgers: Vec<Ledger>,
+}
+
+/// A change that was followed.
+struct Followed {
+    sides: [Arc<Engine>; 2],
+    effects: Effects,
+    around: Option<Around>,
+}
+
 impl Living {
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Living {
         let now = Engine::new(objects, built_in, settings);
-        Living::around(now, built_in.to_vec(), settings, true)
+        Living::of(now, built_in.to_vec(), settings, true)
     }
 
-    /// For a batch or two: it is there sooner, and takes longer to tell which targets others affect.
+    /// For a batch or two: it is there sooner, and builds models anew for each, as far as it can be felt.
     pub fn for_a_while(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Living {
         let now = Engine::new(objects, built_in, settings);
-        Living::around(now, built_in.to_vec(), settings, false)
+        Living::of(now, built_in.to_vec(), settings, false)
     }
 
-    fn around(engine: Engine, built_in: Vec<PolicyKind>, settings: Settings, for_long: bool) -> Living {
-        if for_long {
+    fn of(engine: Engine, built_in: Vec<PolicyKind>, settings: Settings, for_long: bool) -> Living {
+        let kept = || {
             engine.tally();
-        }
-        let ledgers = || engine.models().par_iter().map(|model| Ledger::of(model, engine.world())).collect();
-        let beside = || (Census::of(&engine), for_long.then(|| Supports::of(&engine)));
-        let (lookers, (ledgers, (census, supports))) =
-            rayon::join(|| Lookers::of(&engine), || rayon::join(ledgers, beside));
-        Living {
-            lookers,
-            census,
-            supports,
-            ledgers,
-            free_ids: Vec::new(),
-            free_parts: Vec::new(),
-            now: Arc::new(engine),
-            built_in,
-            settings,
-        }
+            let ledgers = || engine.models().par_iter().map(|model| Ledger::of(model, engine.world())).collect();
+            let (ledgers, supports) = rayon::join(ledgers, || Supports::of(&engine));
+            Kept { supports, ledgers }
+        };
+        let beside = || (Census::of(&engine), for_long.then(kept));
+        let (lookers, (census, kept)) = rayon::join(|| Lookers::of(&engine), beside);
+        let (free_ids, free_parts) = (Vec::new(), Vec::new());
+        Living { lookers, census, kept, free_ids, free_parts, now: Arc::new(engine), built_in, settings }
     }
 
     /// How things stand. Whoever keeps a clone of it has a consistent answer to everything, whatever comes next.
@@ -155,16 +163,13 @@ impl Living {
         }
         let gone: Vec<ObjectId> = touched.iter().filter(|it| it.after.is_none()).map(|it| it.id).collect();
         let objects = next.objects.clone();
-        let was = self.with_models(&before, &touched);
-        next.models = was.models.clone();
-        let Ok((after, effects)) = self.follow(&was, next, &touched) else {
+        let Ok(Followed { sides, effects, around }) = self.follow(&before, next, &touched) else {
             self.rebuild(&objects);
             return Report::between(before, Arc::clone(&self.now));
         };
-        let is = Arc::new(after);
-        self.now = self.without_models(&is, &touched);
+        self.now = self.keeping(&sides[1], &touched);
         self.free_ids.extend(gone);
-        let report = Report::of(before, Arc::clone(&self.now), [was, is], effects);
+        let report = Report::of(before, Arc::clone(&self.now), sides, effects, around);
         if self.now.objects().is_sparse() {
             let objects = self.now.objects().clone();
             self.rebuild(&objects);
@@ -175,7 +180,7 @@ impl Living {
     /// Builds everything anew, with ids that have no gaps.
     fn rebuild(&mut self, objects: &Objects) {
         let engine = Engine::new(objects.tidy(), &self.built_in, self.settings);
-        *self = Living::around(engine, std::mem::take(&mut self.built_in), self.settings, self.supports.is_some());
+        *self = Living::of(engine, std::mem::take(&mut self.built_in), self.settings, self.kept.is_some());
     }
 
     /// Edits the objects, and tells which of them are others than before.
@@ -200,22 +205,35 @@ impl Living {
     }
 
     /// Follows a change step by step. If it cannot be followed, nothing that is kept is of any use.
-    fn follow(
-        &mut self,
-        before: &Engine,
-        next: Engine,
-        touched: &[Touched],
-    ) -> Result<(Engine, Effects), Unfollowable> {
+    fn follow(&mut self, before: &Arc<Engine>, next: Engine, touched: &[Touched]) -> Result<Followed, Unfollowable> {
         let edited = Edited::new(std::mem::take(&mut self.free_parts));
         let (lookers, census) = (&mut self.lookers, &mut self.census);
-        let step = Step { before, next, lookers, census, touched, edited };
-        let Stepped { mut next, followed, policies, edited } = step.run(&mut self.ledgers)?;
-        let mut effects = effects(before, &mut next, followed, &mut self.ledgers, self.supports.as_mut());
-        effects.concern(before, &next, policies);
-        for (model, ledger) in next.models.iter_mut().zip(&mut self.ledgers) {
+        let mut step = Step { before: Arc::clone(before), next, lookers, census, touched, edited };
+        let mut around = None;
+        let mut for_now = Vec::new();
+        let (ledgers, supports) = match &mut self.kept {
+            Some(Kept { ledgers, supports }) => (ledgers, Some(supports)),
+            None => (&mut for_now, None),
+        };
+        let stepped = match step.link()? {
+            None => step.end(),
+            Some(linked) => {
+                if supports.is_some() {
+                    step.add_models(ledgers);
+                } else {
+                    around = step.around(&linked);
+                    *ledgers = step.build_models(around.as_ref());
+                }
+                step.spread(linked, ledgers, around.as_ref())
+            }
+        };
+        let Stepped { before, mut next, followed, policies, edited } = stepped;
+        let mut effects = effects(&before, &mut next, followed, ledgers, supports);
+        effects.concern(&before, &next, policies);
+        for (model, ledger) in next.models.iter_mut().zip(ledgers) {
             model.forget(ledger);
         }
         self.free_parts = edited.into_free();
-        Ok((next, effects))
+        Ok(Followed { sides: [before, Arc::new(next)], effects, around })
     }
 }

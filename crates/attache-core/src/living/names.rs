@@ -30,10 +30,10 @@ impl Step<'_> {
                 (true, false) => self.next.topology.unname(&id, &mut self.edited),
                 _ => {}
             }
-            let [was, is] = [self.before, &self.next].map(|it| it.topology.find(&it.objects, &id));
+            let [was, is] = self.engines().map(|it| it.topology.find(&it.objects, &id));
             if was != is {
                 // All of a model hangs on where its root is.
-                let mut roots = self.before.models().iter().filter_map(|model| model.kind.root_namespace.as_ref());
+                let mut roots = self.kinds().filter_map(|kind| self.next.kinds.get(kind).root_namespace.as_ref());
                 if id.kind == "Namespace" && roots.any(|root| *root == id.name) {
                     return Err(Unfollowable);
                 }
@@ -61,7 +61,7 @@ impl Step<'_> {
             return !self.census.residents(&id.name).is_empty() || self.next.topology.is_home(&id.name);
         }
         let touched = self.touched.iter().map(|it| it.id);
-        let mut naming = self.lookers.at(Key::of(id)).iter().copied().chain(touched);
+        let mut naming = self.lookers.at(Key::of(id)).chain(touched);
         naming.any(|gateway| {
             let gateway = self.next.objects.get(gateway);
             api::level(&gateway.id.group, &gateway.id.kind) == Level::Gateway && class_of(gateway).as_ref() == Some(id)

@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use super::around::Around;
 use super::effects::{Effects, OfKind};
 use super::supports::{Affected, uncounted};
 use crate::change::{
     Change, StatusChange, TargetChange, changes_at, effective_changes, same_status, status_changes, target_changes,
 };
 use crate::engine::Engine;
-use crate::kinds::KindId;
+use crate::lint::{Finding, lint, lint_around};
 use crate::policy::PolicyId;
 use crate::topology::NodeId;
 
@@ -20,8 +23,11 @@ pub struct Report {
     pub after: Arc<Engine>,
     /// What was followed step by step; without it the two are compared as a whole.
     effects: Option<Effects>,
-    /// Before and after, both with the models of kinds of which only one has policies.
+    /// Before and after, with the models with which it was followed: both have those of kinds of which only one has
+    /// policies.
     sides: [Arc<Engine>; 2],
+    /// What these models know of, unless it is everything.
+    around: Option<Around>,
 }
 
 impl Report {
@@ -30,13 +36,19 @@ impl Report {
         Report { effects: Some(effects), ..Report::between(Arc::clone(&engine), engine) }
     }
 
-    pub(super) fn of(before: Arc<Engine>, after: Arc<Engine>, sides: [Arc<Engine>; 2], effects: Effects) -> Report {
-        Report { before, after, effects: Some(effects), sides }
+    pub(super) fn of(
+        before: Arc<Engine>,
+        after: Arc<Engine>,
+        sides: [Arc<Engine>; 2],
+        effects: Effects,
+        around: Option<Around>,
+    ) -> Report {
+        Report { before, after, effects: Some(effects), sides, around }
     }
 
     /// Of two states that are built independently of one another.
     pub fn between(before: Arc<Engine>, after: Arc<Engine>) -> Report {
-        Report { sides: [Arc::clone(&before), Arc::clone(&after)], before, after, effects: None }
+        Report { sides: [Arc::clone(&before), Arc::clone(&after)], before, after, effects: None, around: None }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -66,25 +78,7 @@ impl Report {
             }
             changes_at(&model.kind.full_name(), [before, after], models, targets)
         };
-        effects.kinds.iter().flat_map(of_kind).collect()
-    }
-
-    /// The kinds of which anything may be different, each the one that leads those that decide with it. None where nobody
-    /// knows.
-    pub(crate) fn kinds(&self) -> Option<BTreeSet<KindId>> {
-        let effects = self.effects.as_ref()?;
-        let engines = [&self.before, &self.after];
-        let edited = engines.into_iter().flat_map(|engine| engine.policies.iter().map(|(policy, _)| policy));
-        let edited = edited.filter(|policy| {
-            let [was, is] = engines.map(|engine| engine.objects.shared(policy.0).map(Arc::as_ptr));
-            was != is
-        });
-        let policies = edited.chain(effects.policies.iter().copied()).flat_map(|policy| {
-            let kinds = engines.map(|engine| Some(engine.kinds.leader(engine.policies.get(policy)?.kind)));
-            kinds.into_iter().flatten()
-        });
-        let models = self.sides[1].models();
-        Some(effects.kinds.iter().map(|it| models[it.at].id).chain(policies).collect())
+        effects.kinds.par_iter().flat_map_iter(of_kind).collect()
     }
 
     /// Every policy that came, went, or has another status, in the order of names.
@@ -92,13 +86,22 @@ impl Report {
         let Some(effects) = &self.effects else { return status_changes(&self.before, &self.after) };
         let changed = effects.policies.iter().map(|policy| {
             let status = |engine: &Engine| engine.policies.get(*policy).map(|_| engine.policy_status(*policy));
-            let (before, after) = (status(&self.before), status(&self.after));
+            let [before, after] = [0, 1].map(|side| status(&self.sides[side]));
             let engine = if after.is_some() { &self.after } else { &self.before };
             StatusChange { policy: engine.policy_id(*policy).to_string(), before, after }
         });
         let mut changed: Vec<StatusChange> = changed.collect();
         changed.sort_by(|a, b| a.policy.cmp(&b.policy));
         changed
+    }
+
+    /// What is wrong on each side; where that is known to be the same, it may be left out.
+    pub(crate) fn findings(&self) -> [Vec<Finding>; 2] {
+        let lint = |side: usize| match &self.around {
+            Some(Around { objects, policies, .. }) => lint_around(&self.sides[side], &objects[side], policies),
+            None => lint(&self.sides[side], &[]),
+        };
+        rayon::join(|| lint(0), || lint(1)).into()
     }
 
     /// Every target that other policies affect than before, in the order of names.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+use super::around::Around;
 use super::restack::Stacked;
 use super::step::{Followed, Refolded, Step};
 use crate::chain::Hierarchy;
@@ -32,7 +33,7 @@ fn each_once(nodes: &mut Vec<NodeId>) {
 impl Step<'_> {
     /// Looks again at what each hierarchy makes of the nodes that were edited, and what is below them. One
     /// for each model.
-    pub(super) fn settle_hierarchies(&mut self) -> Vec<Anew> {
+    pub(super) fn settle_hierarchies(&mut self, around: Option<&Around>) -> Vec<Anew> {
         if self.edited.is_empty() && !self.has_waypoints() {
             return vec![Arc::default(); self.next.models().len()];
         }
@@ -46,6 +47,9 @@ impl Step<'_> {
         }
         let settled = self.each(before, |before| {
             let mut after = Hierarchy::clone(&before);
+            if let Some(Around { nodes: [_, nodes], .. }) = around {
+                after.keep_to(nodes);
+            }
             let changed: Anew = self.settle_hierarchy(&mut after, by_rank.clone()).into();
             (before, Arc::new(after), changed)
         });
@@ -138,7 +142,7 @@ impl Step<'_> {
                 let was = self.before.model(model.id).and_then(|model| model.stack(node));
                 let is = model.stack(node);
                 let mut under = Vec::new();
-                self.under(model, node, |node| under.push(node));
+                self.under(model.root(), node, |node| under.push(node));
                 let chains = if was.is_some() && is.is_some() { ledger.with(node) } else { Vec::new() };
                 // Where there were policies for the same clients, and are, the same chains go on.
                 if was.map(|was| &was.consumers) != is.map(|is| &is.consumers) {
@@ -166,15 +170,15 @@ impl Step<'_> {
         followed.into_iter().flatten().collect()
     }
 
-    /// The nodes at which the policies on a node are met first.
-    fn under(&self, model: &Model, node: NodeId, mut found: impl FnMut(NodeId)) {
+    /// The nodes at which the policies on a node are met first: all of them, if it is the root.
+    pub(super) fn under(&self, root: Option<NodeId>, node: NodeId, mut found: impl FnMut(NodeId)) {
         let topology = &self.next.topology;
         found(node);
         let mut whole = |node: NodeId| {
             [node].into_iter().chain(topology.sections(node)).chain(topology.frontend(node)).for_each(&mut found);
         };
         match topology.node(node).level {
-            _ if model.root() == Some(node) => topology.nodes().for_each(|(node, _)| whole(node)),
+            _ if root == Some(node) => topology.nodes().for_each(|(node, _)| whole(node)),
             Level::Namespace => {
                 let name = topology.id(&self.next.objects, node).name.as_str();
                 self.census.residents(name).iter().for_each(|id| whole(NodeId::whole(*id)));

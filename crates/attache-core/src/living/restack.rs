@@ -34,7 +34,7 @@ impl Stacked {
 
 impl Step<'_> {
     /// Reads policies again and finds their targets, and tells what they were attached to before.
-    pub(super) fn attach(&mut self, policies: &BTreeSet<PolicyId>) -> Result<Vec<(PolicyId, Attached)>, Unfollowable> {
+    pub(super) fn attach(&mut self, policies: BTreeSet<PolicyId>) -> Result<Vec<(PolicyId, Attached)>, Unfollowable> {
         for touched in self.touched {
             let Some(kind) = touched.name().and_then(|id| self.next.kinds.find(&id.group, &id.kind)) else { continue };
             let read = |object: &Arc<Object>| policy::read(touched.id, object, kind, self.next.kinds.get(kind));
@@ -45,7 +45,7 @@ impl Step<'_> {
         let mut new = Vec::new();
         {
             let attaching = Attaching::new(&self.next.objects, &self.next.topology);
-            for &id in policies {
+            for id in policies {
                 let Some(policy) = self.next.policies.get(id) else {
                     new.push((id, None));
                     continue;
@@ -70,7 +70,7 @@ impl Step<'_> {
 
     fn naming_by_filter(&self, policy: PolicyId) -> Vec<Attachment> {
         let name = self.next.policy_id(policy);
-        let looking = self.lookers.at(Key::of(name)).iter().copied();
+        let looking = self.lookers.at(Key::of(name));
         let routes: BTreeSet<ObjectId> = looking.chain(self.touched.iter().map(|touched| touched.id)).collect();
         let rules = routes.into_iter().flat_map(|route| self.next.topology.sections(NodeId::whole(route)));
         let rules = rules.filter(|rule| self.next.topology.node(*rule).level == Level::RouteRule);
@@ -88,10 +88,9 @@ impl Step<'_> {
         let leader = |engine: &Engine, policy: PolicyId| Some(engine.kinds.leader(engine.policies.get(policy)?.kind));
         for (policy, was) in old {
             let is = &self.next.attachments.of(*policy).to;
-            let kind = leader(&self.next, *policy).or(leader(self.before, *policy));
+            let kind = leader(&self.next, *policy).or(leader(&self.before, *policy));
             let Some(kind) = kind else { continue };
-            let is_touched = self.touched.iter().any(|touched| touched.id == policy.0);
-            if is_touched || was.to != *is {
+            if self.is_restacked(*policy, was) {
                 dirty.entry(kind).or_default().extend(was.to.iter().chain(is).map(|it| it.node));
             }
         }
@@ -138,6 +137,12 @@ impl Step<'_> {
         }
         self.next.models.put(models);
         stacked
+    }
+
+    /// Whether the stacks that a policy was and is in may be others.
+    pub(super) fn is_restacked(&self, policy: PolicyId, was: &Attached) -> bool {
+        let is_touched = self.touched.iter().any(|touched| touched.id == policy.0);
+        is_touched || was.to != self.next.attachments.of(policy).to
     }
 
     /// The stack of one kind on a node, from who was there and who was attached anew.

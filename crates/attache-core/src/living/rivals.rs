@@ -58,7 +58,7 @@ impl Lookers {
     /// The routes with which one may compete.
     fn rivals(&self, route: &Object, mut found: impl FnMut(ObjectId)) {
         let Some((_, rival)) = rival(&route.id) else { return };
-        let mut at = |key: Key<'_>| self.at(key).iter().for_each(|id| found(*id));
+        let mut at = |key: Key<'_>| self.at(key).for_each(&mut found);
         for hostname in hostnames(route) {
             match wildcard(&hostname) {
                 // Whoever asks for the same parents.
@@ -87,7 +87,7 @@ impl Step<'_> {
         let mut known: HashSet<ObjectId> = asking.clone().collect();
         let mut todo: Vec<ObjectId> = self.touched.iter().map(|it| it.id).chain(asking).collect();
         while let Some(id) = todo.pop() {
-            for engine in [self.before, &self.next] {
+            for engine in self.engines() {
                 let Some(route) = engine.objects.shared(id) else { continue };
                 if rival(&route.id).is_some() && engine.topology.competes(&engine.objects, id) {
                     self.lookers.rivals(route, |it| {

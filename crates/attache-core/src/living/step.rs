@@ -2,10 +2,11 @@
 //! on them.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashSet;
 
+use super::around::Around;
 use super::census::Census;
 use super::lookers::Lookers;
 use super::looking::Looking;
@@ -23,12 +24,23 @@ use crate::topology::{Edited, Level, NodeId, Unfollowable};
 /// A step that is being made.
 #[derive(Debug)]
 pub struct Step<'s> {
-    pub before: &'s Engine,
+    pub before: Arc<Engine>,
     pub next: Engine,
     pub lookers: &'s mut Lookers,
     pub census: &'s mut Census,
     pub touched: &'s [Touched],
     pub edited: Edited,
+}
+
+/// What is linked and attached anew.
+#[derive(Debug)]
+pub struct Linked {
+    /// Objects that came, went, or say something else.
+    pub own: BTreeSet<ObjectId>,
+    /// Routes, Gateways and ListenerSets.
+    pub linked: BTreeSet<ObjectId>,
+    /// Policies with what they were attached to before.
+    pub old: Vec<(PolicyId, Attached)>,
 }
 
 /// What a step made of one kind.
@@ -51,6 +63,7 @@ pub struct Refolded {
 /// What a step leaves behind.
 #[derive(Debug)]
 pub struct Stepped {
+    pub before: Arc<Engine>,
     pub next: Engine,
     pub followed: Vec<Followed>,
     /// The policies whose attachments or conflicts may be others.
@@ -72,14 +85,16 @@ impl Refolded {
 }
 
 impl Step<'_> {
-    pub fn run(mut self, ledgers: &mut [Ledger]) -> Result<Stepped, Unfollowable> {
+    /// Brings the topology up to date, and what is attached to it. Nothing else hangs on the change if there is no answer.
+    pub fn link(&mut self) -> Result<Option<Linked>, Unfollowable> {
         self.touched.iter().try_for_each(|touched| self.is_followed(touched))?;
         self.edit_nodes()?;
         let named = self.settle_names()?;
         let mut looking = self.looking(&named);
         self.regate(&mut looking);
         self.add_rivals(&mut looking.routes)?;
-        let Looking { routes, mut policies, .. } = looking;
+        let Looking { routes, gateways, mut policies } = looking;
+        let linked = routes.iter().map(|(route, _)| *route).chain(gateways).collect();
         self.next.topology.relink(&self.next.objects, routes, &mut self.edited)?;
         self.next.topology.settle(&self.next.objects, &mut self.edited)?;
         policies.extend(self.by_filter());
@@ -88,25 +103,37 @@ impl Step<'_> {
         let is_annotated = self.touched.iter().any(|touched| touched.what.annotations);
         let is_edited = !own.is_empty() || !self.edited.is_empty();
         if !is_edited && policies.is_empty() && !is_annotated && !self.has_waypoints() {
-            return Ok(Stepped { next: self.next, followed: Vec::new(), policies, edited: self.edited });
+            return Ok(None);
         }
         self.next.problems = OnceLock::new();
+        Ok(Some(Linked { own, linked, old: self.attach(policies)? }))
+    }
+
+    /// Follows it through the models.
+    pub fn spread(mut self, linked: Linked, ledgers: &mut [Ledger], around: Option<&Around>) -> Stepped {
         self.next.models.iter_mut().for_each(Model::renew);
-        let old: Vec<(PolicyId, Attached)> = self.attach(&policies)?;
+        let Linked { own, old, .. } = linked;
         let stacked = self.stack(&old);
-        let concerned = stacked.concerned.iter().copied().chain(policies.iter().copied()).collect();
-        let hierarchies = self.settle_hierarchies();
+        let policies = old.iter().map(|(policy, _)| *policy);
+        let concerned = stacked.concerned.iter().copied().chain(policies.clone()).collect();
+        let hierarchies = self.settle_hierarchies(around);
         let followed = self.follow(ledgers, &stacked, &hierarchies, &own);
-        for id in own.iter().copied().chain(policies.iter().map(|policy| policy.0)) {
-            self.lookers.update(&self.next, id);
+        for id in own.iter().copied().chain(policies.map(|policy| policy.0)) {
+            self.lookers.update(&self.before, &self.next, id);
         }
-        Ok(Stepped { next: self.next, followed, policies: concerned, edited: self.edited })
+        Stepped { followed, policies: concerned, ..self.end() }
+    }
+
+    /// There is nothing more to do.
+    pub fn end(self) -> Stepped {
+        let Step { before, next, edited, .. } = self;
+        Stepped { before, next, followed: Vec::new(), policies: BTreeSet::new(), edited }
     }
 
     /// Whether a change is one that can be followed.
     fn is_followed(&self, touched: &Touched) -> Result<(), Unfollowable> {
         let (Some(id), what) = (touched.name(), touched.what) else { return Err(Unfollowable) };
-        if tells_of_kinds(self.before, id) {
+        if tells_of_kinds(&self.before, id) {
             return Err(Unfollowable);
         }
         let kinds = &self.next.kinds;
@@ -134,7 +161,7 @@ impl Step<'_> {
 
     /// Whether labels say what stands before what.
     pub(super) fn has_waypoints(&self) -> bool {
-        self.before.models().iter().any(|model| model.hierarchy().has_waypoints())
+        self.kinds().any(|kind| self.next.kinds.get(kind).waypoints.is_some())
     }
 
     fn is_followed_policy(&self, touched: &Touched, id: KindId) -> Result<(), Unfollowable> {

@@ -14,7 +14,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Levels, Link, SetId, Terms, is_effective_target};
 use crate::fold::{Effective, Units};
 use crate::kinds::{Class, KindId, PolicyKind};
-use crate::object::{ObjectRef, Objects};
+use crate::object::Objects;
 use crate::order::{Stack, Stacks};
 use crate::policy::Policies;
 use crate::status::Tallies;
@@ -70,7 +70,7 @@ struct Folded(Arc<OnceLock<Arc<Effective>>>);
 impl Model {
     pub fn new(world: World<'_>, id: KindId, kind: &PolicyKind, hierarchy: Arc<Hierarchy>, stacks: Stacks) -> Model {
         let root = kind.root_namespace.as_ref();
-        let root = root.and_then(|name| world.topology.find(world.objects, &ObjectRef::new("", "Namespace", "", name)));
+        let root = root.and_then(|name| world.topology.find_namespace(world.objects, name));
         let mut model = Model {
             id,
             kind: Arc::new(kind.clone()),
@@ -146,7 +146,7 @@ impl Model {
         self.counts.get_or_init(|| {
             // By sets first: most targets have the same as others.
             let mut targets = vec![0u64; self.sets.bound()];
-            for &node in self.ends.span(world.topology) {
+            for &node in self.hierarchy.among(self.ends, world.topology) {
                 if let Some(set) = self.at.get(node).copied().flatten()
                     && self.is_effective_target(world, node)
                 {

@@ -4,7 +4,6 @@ use super::Trace;
 use super::client::Request;
 use crate::engine::Engine;
 use crate::model::{Model, Scope};
-use crate::object::ObjectRef;
 use crate::topology::NodeId;
 
 /// For each kind, the scopes that lie on the way.
@@ -12,8 +11,7 @@ pub fn effective(engine: &Engine, request: &Request, trace: &Trace) -> Vec<(Mode
     let way = way(engine, trace);
     let world = engine.world();
     let from = request.from.as_deref().filter(|_| trace.service.is_some());
-    let from =
-        from.and_then(|from| engine.topology().find(engine.objects(), &ObjectRef::new("", "Namespace", "", from)));
+    let from = from.and_then(|from| engine.topology().find_namespace(engine.objects(), from));
     // What rules that delegate give goes on to those that they delegate to.
     let delegating = trace.rules.split_last().map_or(&[][..], |(_, above)| above);
     let delegating: Vec<NodeId> =

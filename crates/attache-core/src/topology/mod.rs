@@ -134,6 +134,10 @@ impl Topology {
         objects.find(id).map(NodeId::whole).or_else(|| self.by_name.get(id).copied())
     }
 
+    pub(crate) fn find_namespace(&self, objects: &Objects, name: &str) -> Option<NodeId> {
+        self.find(objects, &ObjectRef::new("", "Namespace", "", name))
+    }
+
     /// The sections of a whole object, in order.
     pub fn sections(&self, id: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
         self.node(id).sections()

@@ -33,6 +33,7 @@ fn follow(case: &Case) -> Result<(), String> {
     let settings = Settings { infer_unlabelled: case.infer_unlabelled };
     let first: Vec<Object> = case.documents.iter().filter_map(object).collect();
     let mut objects: BTreeMap<ObjectRef, Object> = first.iter().map(|it| (it.id.clone(), it.clone())).collect();
+    let mut brief = Living::for_a_while(Objects::new(first.clone()), &BUILT_IN, settings);
     let mut living = Living::new(Objects::new(first), &BUILT_IN, settings);
     let mut states = vec![State::of(&objects, settings)];
     let mut snapshots = vec![Arc::clone(living.now())];
@@ -45,6 +46,7 @@ fn follow(case: &Case) -> Result<(), String> {
                 Edit::Delete(id) => objects.remove(id),
             };
         }
+        let told = brief.apply(edits.clone());
         reports.push(living.apply(edits));
         snapshots.push(Arc::clone(living.now()));
         states.push(State::of(&objects, settings));
@@ -52,6 +54,9 @@ fn follow(case: &Case) -> Result<(), String> {
             let within = |it| format!("after batch {}: {it}", i + 1);
             states[i + 1].check(&snapshots[i + 1]).map_err(within)?;
             check(&reports[i], &states[i..]).map_err(within)?;
+            let for_a_while = |it| within(format!("of a model for a while: {it}"));
+            states[i + 1].check(brief.now()).map_err(for_a_while)?;
+            check(&told, &states[i..]).map_err(for_a_while)?;
         }
     }
     for (i, (state, snapshot)) in states.iter().zip(&snapshots).enumerate() {

@@ -64,6 +64,8 @@ impl Plan {
         let after = Input::new(Arc::clone(&report.after), apply.problems);
         after.show_problems(global);
         let changes = Changes::of(&report);
+        // Never dropped, like what was read.
+        std::mem::forget((report, living));
         match self.output {
             Some(PlanFormat::Json) => screen.json(&plan_document(&changes))?,
             Some(PlanFormat::Yaml) => screen.yaml(&plan_document(&changes))?,

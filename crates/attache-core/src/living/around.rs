@@ -1,0 +1,158 @@
+//! As far as a change can be felt: of the rest, models know nothing where they are built for one change only.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use super::step::{Linked, Step};
+use crate::engine::Engine;
+use crate::object::ObjectId;
+use crate::order::is_rejected_everywhere;
+use crate::policy::PolicyId;
+use crate::topology::{Level, NodeId, Topology, api};
+
+#[derive(Debug)]
+pub struct Around {
+    /// The nodes on which what may be different depends, before and after, parents before children.
+    pub nodes: [Arc<[NodeId]>; 2],
+    /// The policies of which something else may become: all their scopes end among the nodes.
+    pub policies: BTreeSet<PolicyId>,
+    /// The objects with which something else may be wrong, before and after.
+    pub objects: [BTreeSet<ObjectId>; 2],
+}
+
+impl Step<'_> {
+    /// How far a change can be felt; everywhere, if there is no answer.
+    pub(super) fn around(&self, linked: &Linked) -> Option<Around> {
+        if self.has_waypoints() || linked.old.iter().any(|(policy, _)| self.is_rejected_everywhere(*policy)) {
+            return None;
+        }
+        // Every scope that came, went, or has another chain leads by way of one of these.
+        let causes = self.causes(linked);
+        let felt = self.reach(causes.iter().copied(), Topology::children);
+        let policies = self.policies_along(linked, &causes, &felt);
+        let targets = self.targets(&policies)?;
+        // What becomes of a policy is counted in all its scopes.
+        let mut within = self.reach(targets, Topology::children);
+        within.extend(&felt);
+        within.extend(self.edited.nodes.as_slice());
+        let kin: Vec<NodeId> = within.iter().flat_map(|node| self.kin(*node)).collect();
+        let nodes = self.reach(within.into_iter().chain(kin), Topology::parents);
+        let objects = self.engines().map(|engine| self.objects(engine, linked, &felt, &policies));
+        let nodes = self.engines().map(|engine| in_order(&engine.topology, &nodes));
+        Some(Around { nodes, policies, objects })
+    }
+
+    pub(super) fn engines(&self) -> [&Engine; 2] {
+        [&self.before, &self.next]
+    }
+
+    fn is_rejected_everywhere(&self, policy: PolicyId) -> bool {
+        let kinds = self.engines().map(|engine| engine.policies.get(policy).map(|it| engine.kinds.leader(it.kind)));
+        kinds.into_iter().flatten().any(|kind| is_rejected_everywhere(self.next.kinds.get(kind)))
+    }
+
+    /// Some nodes and all that is next to them, and so on, before or after.
+    fn reach(
+        &self,
+        from: impl IntoIterator<Item = NodeId>,
+        next: fn(&Topology, NodeId) -> &[NodeId],
+    ) -> HashSet<NodeId> {
+        let mut found = HashSet::new();
+        let mut todo: Vec<NodeId> = from.into_iter().collect();
+        while let Some(node) = todo.pop() {
+            if found.insert(node) {
+                self.engines().iter().for_each(|engine| todo.extend(next(&engine.topology, node)));
+            }
+        }
+        found
+    }
+
+    /// All nodes of the object that has one, before and after.
+    fn kin(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        self.engines().into_iter().flat_map(move |engine| {
+            let whole = engine.topology.whole(node);
+            [whole].into_iter().chain(engine.topology.sections(whole)).chain(engine.topology.frontend(whole))
+        })
+    }
+
+    /// The nodes at which the change begins.
+    fn causes(&self, linked: &Linked) -> HashSet<NodeId> {
+        let edited = self.edited.gone.iter().chain(&self.edited.lives).chain(&self.edited.housed).copied();
+        let objects = linked.linked.iter().copied().chain(self.touched.iter().map(|touched| touched.id));
+        let mut causes: HashSet<NodeId> = edited.chain(objects.flat_map(|id| self.kin(NodeId::whole(id)))).collect();
+        for (policy, was) in linked.old.iter().filter(|(policy, was)| self.is_restacked(*policy, was)) {
+            for it in was.to.iter().chain(&self.next.attachments.of(*policy).to) {
+                self.under(None, it.node, |node| causes.extend(self.kin(node)));
+            }
+        }
+        causes
+    }
+
+    /// The policies that stand on the ways that lead by a cause.
+    fn policies_along(&self, linked: &Linked, causes: &HashSet<NodeId>, felt: &HashSet<NodeId>) -> BTreeSet<PolicyId> {
+        let mut ways = self.reach(causes.iter().copied(), Topology::parents);
+        ways.extend(felt);
+        let engines = self.engines();
+        let beside = |node: &NodeId| {
+            let both = engines.map(|engine| [Some(engine.topology.whole(*node)), engine.topology.namespace(*node)]);
+            both.into_iter().flatten().flatten()
+        };
+        let beside: Vec<NodeId> = ways.iter().flat_map(beside).collect();
+        ways.extend(beside);
+        ways.extend(self.roots());
+        let met = engines.into_iter().flat_map(|engine| engine.attachments.attached());
+        let met = met.filter(|it| ways.contains(&it.node)).map(|it| it.policy);
+        met.chain(linked.old.iter().map(|(policy, _)| *policy)).collect()
+    }
+
+    /// The nodes at which some policies are met first; none where that is everywhere.
+    fn targets(&self, policies: &BTreeSet<PolicyId>) -> Option<Vec<NodeId>> {
+        let roots: HashSet<NodeId> = self.roots().collect();
+        let mut targets = Vec::new();
+        for engine in self.engines() {
+            for it in policies.iter().flat_map(|policy| &engine.attachments.of(*policy).to) {
+                if roots.contains(&it.node) {
+                    return None;
+                }
+                self.under(None, it.node, |node| targets.extend(self.kin(node)));
+            }
+        }
+        Some(targets)
+    }
+
+    /// The Namespaces that stand on top of all others, for some kind.
+    fn roots(&self) -> impl Iterator<Item = NodeId> {
+        let names = self.kinds().filter_map(|kind| self.next.kinds.get(kind).root_namespace.as_ref());
+        names.filter_map(|name| self.next.topology.find_namespace(&self.next.objects, name))
+    }
+
+    fn objects(
+        &self,
+        engine: &Engine,
+        linked: &Linked,
+        felt: &HashSet<NodeId>,
+        policies: &BTreeSet<PolicyId>,
+    ) -> BTreeSet<ObjectId> {
+        let owners = felt.iter().filter_map(|node| engine.topology.node(*node).owner.object());
+        let touched = self.touched.iter().map(|touched| touched.id);
+        // What is wrong with an unknown kind is said of the first of it.
+        let kinds = self.touched.iter().filter_map(|touched| touched.name());
+        let kinds = kinds.filter(|id| api::level(&id.group, &id.kind) == Level::Other);
+        let kinds = kinds.filter(|id| engine.kinds.find(&id.group, &id.kind).is_none());
+        let firsts = kinds.filter_map(|id| engine.objects.of_kind(&id.group, &id.kind).first().copied());
+        let all = owners.chain(touched).chain(firsts).chain(linked.linked.iter().copied());
+        let all = all.chain(policies.iter().map(|policy| policy.0));
+        all.filter(|id| engine.objects.shared(*id).is_some()).collect()
+    }
+}
+
+/// Those of some nodes that are there, parents before children.
+fn in_order(topology: &Topology, nodes: &HashSet<NodeId>) -> Arc<[NodeId]> {
+    let deepest = topology.deepest();
+    let there = nodes.iter().copied().filter(|node| topology.has(*node));
+    let mut ranked: Vec<(usize, NodeId)> = there.map(|node| (topology.rank(deepest, node), node)).collect();
+    ranked.sort_unstable();
+    ranked.into_iter().map(|(_, node)| node).collect()
+}
