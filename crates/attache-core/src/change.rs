@@ -233,7 +233,7 @@ fn leaves(engine: &Engine, effective: &Effective) -> Vec<(Path, Leaf)> {
     if let Some(spec) = &effective.spec {
         flatten(spec, &mut Vec::new(), &mut |path, value| {
             let path = Path::new(path.to_vec());
-            let policy = origin(&effective.origins, &path).map(|it| engine.policy_id(it.policy).to_string());
+            let policy = whose(engine, &effective.origins, &path);
             found.push((path, Leaf { value: value.clone(), policy }));
         });
     }
@@ -249,9 +249,14 @@ fn leaves(engine: &Engine, effective: &Effective) -> Vec<(Path, Leaf)> {
     found
 }
 
-/// Whoever set the value at `path`, or what it is part of.
-fn origin<'e>(origins: &'e [Origin], path: &Path) -> Option<&'e Origin> {
-    origins.iter().find(|origin| path.starts_with(&origin.path))
+/// Whoever set the value at `path`, or what it is part of; else those who set parts of it.
+fn whose(engine: &Engine, origins: &[Origin], path: &Path) -> Option<String> {
+    let name = |origin: &Origin| engine.policy_id(origin.policy).to_string();
+    if let Some(origin) = origins.iter().find(|origin| path.starts_with(&origin.path)) {
+        return Some(name(origin));
+    }
+    let parts: BTreeSet<String> = origins.iter().filter(|origin| origin.path.starts_with(path)).map(name).collect();
+    (!parts.is_empty()).then(|| Vec::from_iter(parts).join(", "))
 }
 
 fn flatten<'v>(value: &'v Value, path: &mut Vec<Segment>, found: &mut impl FnMut(&[Segment], &'v Value)) {

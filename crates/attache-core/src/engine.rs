@@ -100,6 +100,13 @@ impl Engine {
         &self.policy_object(id).id
     }
 
+    /// Why one policy counts before another from which only its name tells it apart. Which of the two it is depends on what
+    /// they say: the first is the higher one.
+    pub fn by_name(&self, winner: PolicyId, loser: PolicyId) -> &'static str {
+        let is_first = self.policy_id(winner) < self.policy_id(loser);
+        if is_first { "comes first by name" } else { "comes last by name" }
+    }
+
     pub fn world(&self) -> World<'_> {
         World { objects: &self.objects, topology: &self.topology, policies: &self.policies }
     }

@@ -14,6 +14,7 @@ impl<'a> Fold<'a> {
             _ => &[],
         };
         let mut joins = None;
+        let mut joined = None;
         for (i, layer) in layers.iter().enumerate() {
             let may_join = with.iter().any(|name| name.level() == layer.level);
             for &attachment in &layer.stack {
@@ -29,9 +30,13 @@ impl<'a> Fold<'a> {
                     (_, Some(strategy)) => {
                         self.fill(&block.spec, source, strategy);
                         joins = None;
+                        joined = Some(source);
                     }
                     (Some(_), None) if self.terms.strategy.is_some() => self.meet(&block.spec, source),
-                    (Some(winner), None) => self.merge.lose_whole(&self.tree, &block.spec, source, winner),
+                    // It merges with one of them, and no other.
+                    (Some(lowest), None) => {
+                        self.merge.lose_whole(&self.tree, &block.spec, source, joined.unwrap_or(lowest));
+                    }
                 }
             }
         }

@@ -56,7 +56,7 @@ pub enum Loss {
     Overridden,
     Older,
     Newer,
-    /// Its name comes first, and nothing else tells the two apart.
+    /// Nothing else than the order of their names tells the two apart.
     ByName,
     HigherPriority,
     Removed,
@@ -168,9 +168,9 @@ impl<'a> Fold<'a> {
 
     fn superseded(&mut self, effective: &mut Effective) {
         let mut lost = std::mem::take(&mut self.merge.lost);
-        // Whoever holds the path in the end is who took it, though somebody else may have done so before.
+        // Whoever alone holds the path in the end is who took it, though somebody else may have done so before.
         for lost in lost.iter_mut().filter(|lost| !lost.removed) {
-            let holder = self.tree.get(&lost.path).and_then(|held| held.source());
+            let holder = self.tree.get(&lost.path).and_then(|held| held.only_source());
             if let Some(holder) = holder.filter(|holder| self.owner(*holder) != self.owner(lost.loser)) {
                 lost.winner = holder;
             }
@@ -234,6 +234,9 @@ impl<'a> Fold<'a> {
         }
         if winner.layer < loser.layer || winner.attachment.via != loser.attachment.via {
             return Loss::MoreSpecific;
+        }
+        if winner.which == Which::Overrides && loser.which != Which::Overrides {
+            return Loss::Overridden;
         }
         if won.rank.priority != lost.rank.priority {
             return Loss::HigherPriority;

@@ -55,7 +55,7 @@ pub fn trace(
         let mut fold = first(trace.turns.len() + 1);
         let after = fold.run(layers);
         let Some(step) = fold.last.filter(|_| fold.turns == 0) else { break };
-        trace.turns.push(turn(step, &policies[step.attachment.policy], &before, &after));
+        trace.turns.push(turn(step, layers, &policies[step.attachment.policy], &before, &after));
         let at = strength(&step, &had, &trace.by_strength, layers);
         trace.by_strength.insert(at, had.len());
         had.push(step);
@@ -69,14 +69,15 @@ pub fn trace(
     trace
 }
 
-fn turn(step: Step<'_>, policy: &Policy, before: &Effective, after: &Effective) -> Turn {
-    let Step { attachment, which, .. } = step;
+fn turn(step: Step<'_>, layers: &[Layer<'_>], policy: &Policy, before: &Effective, after: &Effective) -> Turn {
+    let Step { attachment, which, layer, .. } = step;
     let block = policy.blocks.iter().find(|block| block.which == which);
+    let by_route = layers.get(layer).and_then(|layer| layer.inherit.as_ref()).map(|it| it.inherit.strategy);
     let mut turn = Turn {
         policy: attachment.policy,
         which,
         target: attachment.node,
-        strategy: block.map_or(Strategy::None, |block| block.strategy),
+        strategy: by_route.or(block.map(|block| block.strategy)).unwrap_or(Strategy::None),
         filled: Vec::new(),
         replaced: Vec::new(),
         removed: Vec::new(),

@@ -185,6 +185,18 @@ pub enum Holding<'t> {
 }
 
 impl Holding<'_> {
+    /// Who set all of it, if one did.
+    pub fn only_source(&self) -> Option<Source> {
+        match self {
+            Holding::Piece(source) => Some(*source),
+            Holding::Split(tree) => {
+                let (mut first, mut is_only) = (None, true);
+                tree.each_piece(&mut Vec::new(), &mut |_, _, source| is_only &= *first.get_or_insert(source) == source);
+                first.filter(|_| is_only)
+            }
+        }
+    }
+
     pub fn source(&self) -> Option<Source> {
         match self {
             Holding::Piece(source) => Some(*source),

@@ -104,7 +104,7 @@ pub fn never_wins(facts: &Facts<'_>, findings: &mut Findings) {
         let first = (status.policy, PolicyId(ObjectId(0)), Loss::MoreSpecific);
         let losses = facts.losses.range(first..).take_while(|((loser, ..), _)| *loser == status.policy);
         let mut winners: Vec<String> =
-            losses.map(|((_, winner, loss), _)| format!("{} {}", engine.policy_id(*winner), why(*loss))).collect();
+            losses.map(|(rivalry, _)| format!("{} {}", engine.policy_id(rivalry.1), why(engine, rivalry))).collect();
         winners.sort();
         let more = winners.len().saturating_sub(SHOWN);
         winners.truncate(SHOWN);
@@ -118,13 +118,13 @@ pub fn never_wins(facts: &Facts<'_>, findings: &mut Findings) {
 /// How many winners are named before the rest is only counted.
 const SHOWN: usize = 3;
 
-fn why(loss: Loss) -> &'static str {
+fn why(engine: &Engine, (loser, winner, loss): &(PolicyId, PolicyId, Loss)) -> &'static str {
     match loss {
         Loss::MoreSpecific => "is more specific",
         Loss::Overridden => "overrides it",
         Loss::Older => "is older",
         Loss::Newer => "is newer",
-        Loss::ByName => "comes first by name",
+        Loss::ByName => engine.by_name(*winner, *loser),
         Loss::HigherPriority => "has a higher priority",
         Loss::Removed => "removes it",
         Loss::ConditionFalse | Loss::Conflicted => "keeps it out",

@@ -13,7 +13,7 @@ pub fn decided_by_age_or_name(facts: &Facts<'_>, findings: &mut Findings) {
         let (rule, why) = match loss {
             Loss::Older => (&rule::DECIDED_BY_AGE, "is older"),
             Loss::Newer => (&rule::DECIDED_BY_AGE, "is newer"),
-            Loss::ByName => (&rule::DECIDED_BY_NAME, "comes first by name"),
+            Loss::ByName => (&rule::DECIDED_BY_NAME, engine.by_name(*winner, *loser)),
             _ => continue,
         };
         if facts.status(*loser).enforcement == Enforcement::Overridden {

@@ -127,8 +127,9 @@ pub(crate) fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &Policy
         invalid.get_or_insert(Invalid { path, message });
     };
     let (targets, unused) = targets::read(object, kind, &mut complain);
-    let blocks = blocks::read(object, kind, &mut complain);
+    let mut blocks = blocks::read(object, kind, &mut complain);
     let joins = joins(object, kind, &mut complain);
+    blocks.iter_mut().for_each(|block| block.strategy = joins.unwrap_or(block.strategy));
     let rank = rank::read(object, kind, &mut complain);
     validation::check(object, kind, &mut complain);
     let disabled = kind.disabled.as_ref().and_then(|path| field(&object.body, path)).and_then(Value::as_bool);

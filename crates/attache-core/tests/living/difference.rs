@@ -70,8 +70,11 @@ fn in_force(engine: &Engine, effective: &Effective) -> InForce {
     let mut found = InForce::default();
     if let Some(spec) = &effective.spec {
         leaves(spec, &mut Vec::new(), &mut |path, value| {
-            let origin = effective.origins.iter().find(|origin| path.starts_with(&origin.path));
-            found.leaves.insert(path, (value.clone(), origin.map(|origin| name(origin.policy))));
+            let whole = effective.origins.iter().filter(|origin| path.starts_with(&origin.path)).take(1);
+            let parts = effective.origins.iter().filter(|origin| origin.path.starts_with(&path));
+            let names: BTreeSet<String> = whole.chain(parts).map(|origin| name(origin.policy)).collect();
+            let names = Vec::from_iter(names).join(", ");
+            found.leaves.insert(path, (value.clone(), Some(names).filter(|names| !names.is_empty())));
         });
     }
     found.applied = effective.applied.iter().map(|it| (name(it.policy), it.spec.clone())).collect();

@@ -150,7 +150,11 @@ impl EffectiveView<'_> {
     pub fn in_force(&self, answer: &Effective, lines: Vec<SpecLine>, beside: Beside, table: &mut Table) {
         for line in lines {
             let is_beside = |origin: &Path| {
-                *origin == line.path || beside.every_line || origin.is_empty() && line.path.segments().len() <= 1
+                let is_first_of_item = line.starts_item() && line.path.segments().len() == origin.segments().len() + 1;
+                *origin == line.path
+                    || beside.every_line
+                    || is_first_of_item
+                    || origin.is_empty() && line.path.segments().len() <= 1
             };
             let origin = answer.origins.iter().find(|it| line.path.starts_with(&it.path) && is_beside(&it.path));
             let is_leaf = !line.text.ends_with(':');
@@ -158,7 +162,7 @@ impl EffectiveView<'_> {
             let inside: BTreeSet<PolicyId> = inside.map(|origin| origin.policy).collect();
             match origin {
                 // Beside the name of the rule stands where it comes from.
-                Some(origin) if origin.path != line.path && !origin.path.is_empty() => {
+                Some(origin) if beside.every_line && origin.path != line.path && !origin.path.is_empty() => {
                     let policy = paint(POLICY, self.input.policy(origin.policy));
                     table.row([line.text.into(), policy.into(), "".into()]);
                 }
@@ -211,18 +215,19 @@ impl EffectiveView<'_> {
 
     /// Why a value lost, in words.
     pub fn why(&self, lost: &Superseded) -> String {
-        let Some(by) = lost.by.map(|by| self.input.policy(by)) else {
+        let Some(winner) = lost.by else {
             return match lost.reason {
                 Loss::ConditionFalse => "its condition does not hold".to_owned(),
-                _ => "the object says otherwise itself".to_owned(),
+                _ => "the object sets it itself".to_owned(),
             };
         };
+        let by = self.input.policy(winner);
         match lost.reason {
             Loss::MoreSpecific => format!("{by} is more specific"),
             Loss::Overridden => format!("overridden by {by}"),
             Loss::Older => format!("{by} is older"),
             Loss::Newer => format!("{by} is newer"),
-            Loss::ByName => format!("{by} comes first by name"),
+            Loss::ByName => format!("{by} {}", self.input.engine.by_name(winner, lost.policy)),
             Loss::HigherPriority => format!("{by} has a higher priority"),
             Loss::Removed => format!("removed by {by}"),
             Loss::ConditionFalse => "its condition does not hold".to_owned(),

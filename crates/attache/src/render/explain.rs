@@ -72,7 +72,13 @@ impl ExplainView<'_> {
         if !applied.is_empty() {
             table.row([paint(DIM, "all of them, one after the other").into()]);
         } else if lines.is_empty() {
-            let what = if field.is_empty() { "nothing is in force".to_owned() } else { format!("{field} is not set") };
+            let is_own = |lost: &&Superseded| lost.by.is_none() && lost.reason != Loss::ConditionFalse;
+            let mut lost = answer.effective().superseded.iter().filter(|lost| lost.path.concerns(field));
+            let what = match field.is_empty() {
+                true => "nothing is in force".to_owned(),
+                false if lost.any(|lost| is_own(&lost)) => format!("{field} is what the object sets itself"),
+                false => format!("{field} is not set"),
+            };
             table.row([paint(DIM, what).into()]);
         }
         view.in_force(

@@ -9,6 +9,13 @@ pub struct SpecLine {
     pub text: String,
 }
 
+impl SpecLine {
+    /// Whether it is the first line of an item of a list.
+    pub fn starts_item(&self) -> bool {
+        self.text.trim_start().starts_with("- ")
+    }
+}
+
 /// One line for each field. Lists of plain values stay on one line.
 pub fn spec_lines(spec: &Value) -> Vec<SpecLine> {
     let mut lines = Vec::new();

@@ -79,3 +79,23 @@ fn a_policy_kind_with_a_typo() {
 fn on_a_narrow_terminal() {
     insta::assert_snapshot!(run("COLUMNS=72 attache effective httproute/payments -f examples/bakery"));
 }
+
+#[test]
+fn an_override_beats_a_default_on_the_same_target_whatever_their_ages() {
+    insta::assert_snapshot!(run("attache effective -f crates/attache/tests/rivals/override.yaml"));
+}
+
+#[test]
+fn of_two_defaults_on_one_target_the_newer_counts() {
+    insta::assert_snapshot!(run("attache effective -f crates/attache/tests/rivals/ages.yaml"));
+}
+
+#[test]
+fn who_merges_with_one_parent_keeps_the_others_out_by_it() {
+    insta::assert_snapshot!(run("attache effective -f crates/attache/tests/rivals/parents.yaml"));
+}
+
+#[test]
+fn each_item_of_a_list_that_was_put_together_has_its_origin() {
+    insta::assert_snapshot!(run("attache effective -f crates/attache/tests/rivals/delegated.yaml"));
+}

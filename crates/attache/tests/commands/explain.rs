@@ -128,3 +128,15 @@ fn two_fields() {
 fn an_object_with_a_typo() {
     insta::assert_snapshot!(run("attache explain httproute/caeks timeout -f examples/bakery"));
 }
+
+#[test]
+fn how_a_policy_merges_as_the_route_says() {
+    insta::assert_snapshot!(run("attache explain httproute/root -f crates/attache/tests/rivals/delegated.yaml"));
+}
+
+#[test]
+fn a_field_that_the_rule_sets_itself() {
+    insta::assert_snapshot!(run(
+        "attache explain httproute/leaf timeouts.request -f crates/attache/tests/rivals/delegated.yaml"
+    ));
+}

@@ -79,7 +79,7 @@ fn what_is_suppressed_is_counted_and_can_be_shown() {
 fn the_level_to_fail_on_decides_the_exit_code() {
     let exit = |options: &str| run(&format!("attache lint {options}")).lines().last().map(str::to_owned);
     let failed = Some("--- exit 1".to_owned());
-    let notes = "-f examples/kuadrant -n infra";
+    let notes = "-f crates/attache/tests/rivals/ages.yaml";
     assert_ne!(exit(notes), failed);
     assert_ne!(exit(&format!("{notes} --fail-on warning")), failed);
     assert_eq!(exit(&format!("{notes} --fail-on info")), failed);
