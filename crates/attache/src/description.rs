@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attache_core::chain::Link;
+use attache_core::chain::{ChainId, Link};
 use attache_core::conditions::Condition;
 use attache_core::lint::{Finding, lint_some};
 use attache_core::model::Model;
@@ -30,7 +30,11 @@ pub struct Description<'i> {
     pub attached: Vec<Met>,
     /// Those that come from above.
     pub inherited: Vec<Met>,
+    /// Those on what stands below.
+    pub lower: Vec<Met>,
     pub answers: Vec<(Model, Group)>,
+    /// Whether the answers are what it gives to those below that have nothing of their own.
+    pub gives: bool,
     pub conditions: Vec<Condition>,
     pub problems: Vec<Finding>,
 }
@@ -46,6 +50,8 @@ pub struct Met {
 /// What becomes of a policy in the scopes that are described.
 #[derive(Clone, Debug, Default)]
 pub struct Here {
+    /// Whether there are any.
+    pub felt: bool,
     pub contributes: bool,
     pub inactive: bool,
     pub lost: bool,
@@ -66,11 +72,16 @@ impl<'i> Description<'i> {
             groups.flat_map(|(model, groups)| groups.into_iter().map(|group| (model.clone(), group))).collect();
         let own: BTreeSet<NodeId> =
             nodes.iter().flat_map(|node| topology.sections(*node)).chain(nodes.clone()).collect();
-        let met = met(input, &answers);
+        let mut met = met(input, answers.iter().map(|(model, group)| (model, group.chain)));
         let attached = input.engine.attachments().attached().filter(|it| own.contains(&it.node));
         let attached: BTreeSet<(PolicyId, NodeId)> = attached.map(|it| (it.policy, it.node)).collect();
+        if let Focus::At(_) = focus {
+            let reached = met_below(input, &models, &below);
+            met.iter_mut().for_each(|(at, here)| *here = reached.get(at).cloned().unwrap_or_default());
+        }
         let here = |at: &(PolicyId, NodeId)| met.get(at).cloned().unwrap_or_default();
-        let inherited = met.keys().filter(|at| !attached.contains(at));
+        let others = met.keys().filter(|at| !attached.contains(at));
+        let (lower, inherited): (Vec<_>, Vec<_>) = others.partition(|(_, on)| below.contains(on));
         let of = |at: &(PolicyId, NodeId)| Met { policy: at.0, on: at.1, here: here(at) };
         let conditions = conditions(input, &models, &nodes, &below);
         Description {
@@ -81,8 +92,10 @@ impl<'i> Description<'i> {
             below: below.into_iter().collect(),
             live: nodes.iter().any(|node| topology.live(*node)),
             attached: attached.iter().map(of).collect(),
-            inherited: inherited.map(of).collect(),
+            inherited: inherited.into_iter().map(of).collect(),
+            lower: lower.into_iter().map(of).collect(),
             answers,
+            gives: matches!(focus, Focus::At(_)),
             conditions,
             problems: problems(input, &target),
             target,
@@ -90,16 +103,29 @@ impl<'i> Description<'i> {
     }
 }
 
+/// The policies that meet at the effective targets among some nodes.
+fn met_below(input: &Input, models: &[Model], nodes: &BTreeSet<NodeId>) -> BTreeMap<(PolicyId, NodeId), Here> {
+    let world = input.engine.world();
+    let mut chains: BTreeSet<(usize, ChainId)> = BTreeSet::new();
+    for (at, model) in models.iter().enumerate() {
+        let targets = nodes.iter().filter(|node| model.is_effective_target(world, **node));
+        let all = targets.flat_map(|target| model.chains_at(world, *target));
+        chains.extend(all.map(|(chain, _)| (at, *chain)));
+    }
+    met(input, chains.into_iter().map(|(at, chain)| (&models[at], chain)))
+}
+
 /// The policies that meet in some scopes, each with its nodes and what becomes of it.
-fn met(input: &Input, answers: &[(Model, Group)]) -> BTreeMap<(PolicyId, NodeId), Here> {
+fn met<'m>(input: &Input, chains: impl Iterator<Item = (&'m Model, ChainId)>) -> BTreeMap<(PolicyId, NodeId), Here> {
     let world = input.engine.world();
     let mut met: BTreeMap<(PolicyId, NodeId), Here> = BTreeMap::new();
-    for (model, group) in answers {
-        let outcomes = &model.effective(world, group.chain).outcomes;
-        let stacks = model.links(group.chain).filter_map(Link::node).filter_map(|node| model.stack(node));
+    for (model, chain) in chains {
+        let outcomes = &model.effective(world, chain).outcomes;
+        let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
         for attachment in stacks.flat_map(|it| it.accepted.iter().chain(it.rejected.iter().map(|(loser, _)| loser))) {
             let Some((_, outcome)) = outcomes.iter().find(|(policy, _)| *policy == attachment.policy) else { continue };
             let here = met.entry((attachment.policy, attachment.node)).or_default();
+            here.felt = true;
             here.contributes |= outcome.contributes;
             here.inactive |= outcome.inactive;
             here.lost |= outcome.lost;

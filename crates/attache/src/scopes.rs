@@ -73,9 +73,12 @@ impl Focus {
     }
 
     /// A route, rule or backend is asked for what is in force on its requests; whatever stands above routes, for what it
-    /// gives to those below that have nothing of their own.
+    /// gives to those below that have nothing of their own; a Namespace, for what is in force in it.
     pub fn on(input: &Input, target: &Target) -> Focus {
         let nodes = input.nodes(target);
+        if nodes.iter().any(|node| input.engine.topology().node(*node).level == Level::Namespace) {
+            return Focus::Everything { namespace: Some(target.id.name.to_string()) };
+        }
         let serves = |node: &NodeId| input.engine.topology().node(*node).level >= Level::Route;
         if nodes.iter().any(serves) { Focus::Through(nodes) } else { Focus::At(nodes) }
     }

@@ -26,8 +26,8 @@ const MOST: usize = 6;
 /// For every place where a policy can take effect, the policies that meet there are folded into one. Places with the
 /// same answer are shown together. Below each answer is what lost, and why.
 ///
-/// With a route, rule or backend: what is in force on requests that pass through it. With a gateway, listener, class or
-/// namespace: what it gives to everything below that has no policies of its own.
+/// With a route, rule or backend: what is in force on requests that pass through it. With a gateway, listener or class:
+/// what it gives to everything below that has no policies of its own. With a namespace: what is in force in it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -97,7 +97,7 @@ impl DescribeView<'_> {
     fn policies(&self, it: &Description, screen: &mut Screen) -> io::Result<()> {
         section("policies", screen)?;
         let mut table = Table::plain(2);
-        if it.attached.is_empty() && it.inherited.is_empty() {
+        if it.attached.is_empty() && it.inherited.is_empty() && it.lower.is_empty() {
             let why = match self.input.engine.policies().len() {
                 0 => "none: the input has no policies of a known kind".to_owned(),
                 1 => "none: the only policy does not reach it".to_owned(),
@@ -106,7 +106,8 @@ impl DescribeView<'_> {
             table.row([paint(DIM, why).into()]);
             return table.write(screen);
         }
-        for (word, met) in [("attached", &it.attached), ("inherited", &it.inherited)] {
+        let lower = Some(("below", &it.lower)).filter(|(_, lower)| !lower.is_empty());
+        for (word, met) in [("attached", &it.attached), ("inherited", &it.inherited)].into_iter().chain(lower) {
             let shown = cut(met.len(), self.most);
             for (i, met) in met[..shown].iter().enumerate() {
                 self.met(if i == 0 { word } else { "" }, met, &mut table);
@@ -135,6 +136,7 @@ impl DescribeView<'_> {
             (true, false) => paint(WARNING, "in part: a condition does not hold"),
             (true, true) => paint(WARNING, format!("in part, the rest is taken{taken}")),
             (false, true) => paint(BAD, format!("taken{taken}")),
+            (false, false) if !here.felt => paint(DIM, "nothing feels it"),
             (false, false) if here.inactive => paint(BAD, "its condition does not hold"),
             (false, false) => paint(DIM, ""),
         }
@@ -146,6 +148,9 @@ impl DescribeView<'_> {
             return Ok(());
         }
         section("effective", screen)?;
+        if it.gives && !it.answers.is_empty() {
+            writeln!(screen, "  {}", paint(DIM, "for everything below that has no policies of its own"))?;
+        }
         let shown = cut(it.answers.len(), self.most);
         for (model, group) in &it.answers[..shown] {
             self.answer(it, model, group, screen)?;

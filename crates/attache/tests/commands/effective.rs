@@ -26,7 +26,7 @@ fn given_by_a_gateway() {
 }
 
 #[test]
-fn given_by_a_namespace() {
+fn in_a_namespace() {
     insta::assert_snapshot!(run("attache effective ns/baker -f examples/bakery"));
 }
 
