@@ -3,8 +3,10 @@
 
 use std::cell::LazyCell;
 use std::hash::{BuildHasher, Hash};
-use std::ops::Index;
+use std::ops::{Index, Range};
 use std::sync::Arc;
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 /// How many values a leaf has: a change clones one leaf.
 const LEAF: usize = 32;
@@ -78,27 +80,60 @@ impl<T: Clone + Default> Table<T> {
 
     /// The leaf of a place, to change it.
     fn own_leaf(&mut self, at: usize) -> &mut [T; LEAF] {
+        Arc::make_mut(&mut Arc::make_mut(self.own_twig(at))[at / LEAF % FAN])
+    }
+
+    fn own_twig(&mut self, at: usize) -> &mut Twig<T> {
         let branches = Arc::make_mut(&mut self.branches);
         while branches.len() <= at / BRANCH {
             branches.push(all(all(blank())));
         }
-        let branch = Arc::make_mut(&mut branches[at / BRANCH]);
-        let twig = Arc::make_mut(&mut branch[at / TWIG % FAN]);
-        Arc::make_mut(&mut twig[at / LEAF % FAN])
-    }
-
-    /// Every value, to change it.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        let branches = Arc::make_mut(&mut self.branches).iter_mut();
-        let twigs = branches.flat_map(|branch| Arc::make_mut(branch).iter_mut());
-        let leaves = twigs.flat_map(|twig| Arc::make_mut(twig).iter_mut());
-        leaves.flat_map(|leaf| Arc::make_mut(leaf).iter_mut()).take(self.len)
+        &mut Arc::make_mut(&mut branches[at / BRANCH])[at / TWIG % FAN]
     }
 
     pub fn push(&mut self, value: T) -> usize {
         let at = self.len;
         *self.entry(at) = value;
         at
+    }
+}
+
+/// For many values at once, on all cores.
+impl<T: Clone + Default + Send + Sync> Table<T> {
+    /// Adds `len` values: `values` makes those of a range of them.
+    pub fn par_extend<I: Iterator<Item = T>>(&mut self, len: usize, values: impl Fn(Range<usize>) -> I + Sync) {
+        let (first, end) = (self.len, self.len + len);
+        let start = first.next_multiple_of(TWIG).min(end);
+        self.put_all((first..start).zip(values(0..start - first)));
+        let starts: Vec<usize> = (start..end).step_by(TWIG).collect();
+        let twigs = starts.into_par_iter().map(|at| {
+            let places = at..end.min(at + TWIG);
+            let leaves = places.len().div_ceil(LEAF);
+            let mut values = values(places.start - first..places.end - first);
+            let mut leaf = || std::array::from_fn(|_| values.next().unwrap_or_default());
+            let empty = LazyCell::new(blank);
+            let leaf = |at| if at < leaves { Arc::new(leaf()) } else { Arc::clone(&empty) };
+            (at, Arc::new(std::array::from_fn(leaf)))
+        });
+        for (at, twig) in twigs.collect::<Vec<(usize, Twig<T>)>>() {
+            *self.own_twig(at) = twig;
+        }
+        self.len = end;
+    }
+
+    /// Changes every value.
+    pub fn par_edit(&mut self, edit: impl Fn(usize, &mut T) + Sync) {
+        let len = self.len;
+        let branches = Arc::make_mut(&mut self.branches).par_iter_mut().enumerate();
+        let twigs = branches.flat_map(|(at, branch)| {
+            let twigs = Arc::make_mut(branch).par_iter_mut().enumerate();
+            twigs.map(move |(twig, it)| (at * BRANCH + twig * TWIG, it))
+        });
+        twigs.filter(|(first, _)| *first < len).for_each(|(first, twig)| {
+            let leaves = Arc::make_mut(twig).iter_mut().take((len - first).div_ceil(LEAF));
+            let values = leaves.flat_map(|leaf| Arc::make_mut(leaf).iter_mut());
+            (first..len).zip(values).for_each(|(at, value)| edit(at, value));
+        });
     }
 }
 
@@ -251,12 +286,16 @@ mod tests {
         #[test]
         fn a_table_is_a_vector_and_its_clones_stay_as_they_are(
             first in prop::collection::vec(0u32..100, 0..5_000),
+            then in prop::collection::vec(0u32..100, 0..5_000),
             edits in prop::collection::vec((0usize..9_000, 0u32..100), 0..50),
             more in prop::collection::btree_map(0usize..9_000, 0u32..100, 0..50),
         ) {
             let mut table: Table<u32> = first.iter().copied().collect();
             let before = table.clone();
-            let mut expected = first.clone();
+            let mut expected = [first.as_slice(), &then].concat();
+            table.par_extend(then.len(), |range| then[range].iter().copied());
+            table.par_edit(|at, value| *value += at as u32);
+            expected.iter_mut().enumerate().for_each(|(at, value)| *value += at as u32);
             for (at, value) in edits {
                 if expected.len() <= at {
                     expected.resize(at + 1, 0);

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Level;
+use crate::object::{ObjectId, Objects};
 
 pub const GATEWAY_API: &str = "gateway.networking.k8s.io";
 pub const EXPERIMENTAL: &str = "gateway.networking.x-k8s.io";
@@ -83,6 +84,11 @@ impl RouteKind {
     pub fn has_hostnames(self) -> bool {
         !matches!(self, RouteKind::Tcp | RouteKind::Udp)
     }
+}
+
+/// All routes, kind by kind.
+pub fn routes(objects: &Objects) -> impl Iterator<Item = ObjectId> {
+    RouteKind::ALL.into_iter().flat_map(|kind| objects.of_kind(GATEWAY_API, kind.name())).copied()
 }
 
 /// A set of route kinds.

@@ -17,10 +17,14 @@ impl Topology {
 
     /// The nodes on which the scopes that end at some nodes depend, parents before children.
     pub(crate) fn leading_to(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
-        let above = self.above(nodes);
+        let mut leading = self.above(nodes);
         // A label may say which Gateway stands before a Service: all of them may lead there.
-        let leads = |node: &NodeId| self.node(*node).level <= Level::Gateway || above.contains(node);
-        self.order().iter().copied().filter(leads).collect()
+        let wholes = self.nodes().map(|(id, _)| id).take_while(|id| id.object().is_some());
+        let is_high = |node: &NodeId| self.node(*node).level <= Level::Gateway;
+        leading.extend(wholes.chain(self.by_name.values().copied()).filter(is_high));
+        let (mut leading, deepest) = (Vec::from_iter(leading), self.deepest());
+        leading.sort_by_key(|node| self.rank(deepest, *node));
+        leading
     }
 }
 

@@ -6,7 +6,8 @@ use super::index::{Found, Index, dedup_after};
 use super::reference::Reference;
 use super::refusal::{Denied, Refusal};
 use super::routes::is_mesh_only;
-use super::{Level, Node, NodeId, Topology, sections, why};
+use super::sections::{self, Section};
+use super::{Level, NodeId, Topology, why};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Value};
 
@@ -18,10 +19,11 @@ const MIRROR: [&str; 2] = ["requestMirror", "backendRef"];
 pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
     let home = route.id.namespace.as_str();
     let may_delegate = route.id.kind == RouteKind::Http.name();
+    let first_rule = found.rules.len();
     for (position, rule) in route.spec().list_at("rules").iter().enumerate() {
         let number = found.rules.len() as u32;
-        let name = sections::name(Level::RouteRule, rule, position);
-        found.rules.push(Node::section(Level::RouteRule, id, name, None));
+        let (level, name) = (Level::RouteRule, sections::name(Level::RouteRule, rule, position));
+        found.rules.push(Section { level, owner: id, name, port: None, shares_name: false });
         let first = (found.backends.len(), found.ports.len());
         let denied = |field, at| (id, Denied::Backend { rule: position as u32, field, at: at as u32 });
         for (at, backend) in rule.list_at(BACKENDS).iter().enumerate() {
@@ -59,6 +61,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
             }
         }
     }
+    sections::tell_apart(&mut found.rules[first_rule..]);
 }
 
 /// Where a rule sends copies: resolved as backends are, but nobody's answer comes from there.

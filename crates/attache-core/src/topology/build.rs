@@ -1,81 +1,103 @@
 //! Puts a topology together: nodes first, then the links of each object on its own, then what follows from them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::iter::repeat_n;
+use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::iter::ParallelIterator;
-use rayon::slice::ParallelSlice;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::api::{self, GATEWAY_API};
+use super::api::{self, GATEWAY_API, LISTENER_SETS};
 use super::index::{Found, Index};
-use super::links::Links;
-use super::sections;
+use super::links::Woven;
+use super::sections::{self, Section};
 use super::{Grants, Level, Node, NodeId, NodeMap, Owner, Topology, link};
-use crate::object::{ObjectId, ObjectRef, Objects};
-use crate::table::Table;
+use crate::object::{Object, ObjectId, ObjectRef, Objects};
 
-/// Objects are read in parallel, this many at a time.
+/// Objects are looked at in parallel, this many at a time.
 const CHUNK: usize = 512;
 
 pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
-    let named = named(objects, virtual_targets);
-    let wholes = object_nodes(objects);
-    let mut parts: Vec<Node> = named.iter().enumerate().map(|(at, id)| named_node(at, id)).collect();
-    parts.append(&mut section_nodes(objects, &wholes));
+    let surveys = survey(objects);
+    let named = named(objects, virtual_targets, &surveys);
     let by_name = named.iter().enumerate().map(|(at, id)| (id.clone(), NodeId::part(at as u32))).collect();
     let mut topology = Topology {
-        count: wholes.len() + parts.len(),
-        nodes: NodeMap::new(wholes.into_iter().map(Some), parts.into_iter().map(Some)),
         named: named.into_iter().collect(),
         by_name: Arc::new(by_name),
         grants: Arc::new(Grants::of(objects)),
         ..Topology::default()
     };
-    topology.add_sections(0);
+    topology.nodes = topology.first_nodes(objects, surveys);
     let (found, depths) = link::all(&topology, &Index::new(objects, &topology));
     topology.depths = Arc::new(depths);
     topology.finish(objects, found)
 }
 
-/// What exists only by being named, in order.
-fn named(objects: &Objects, virtual_targets: &[ObjectRef]) -> Vec<ObjectRef> {
-    let mut named: BTreeSet<ObjectRef> = virtual_targets.iter().cloned().collect();
-    named.extend(virtual_targets.iter().filter_map(namespace_of));
-    // Objects are sorted by kind and namespace: most live where the one before does.
-    let mut last = "";
-    for (_, object) in objects.iter() {
-        if object.id.namespace != last {
-            named.extend(namespace_of(&object.id));
-            last = &object.id.namespace;
+/// What some objects, one after the other, need nodes for.
+#[derive(Default)]
+struct Survey<'o> {
+    /// The level of each, and how many of the sections it has.
+    wholes: Vec<(Level, u32)>,
+    /// Listeners and ports. Rules are read with their routes.
+    sections: Vec<Section>,
+    /// The namespaces that they live in, and how many of them one after the other.
+    homes: Vec<(&'o str, usize)>,
+}
+
+fn survey(objects: &Objects) -> Vec<Survey<'_>> {
+    let starts: Vec<usize> = (0..objects.len()).step_by(CHUNK).collect();
+    let chunks = starts.into_par_iter().map(|at| at..objects.len().min(at + CHUNK));
+    chunks.map(|chunk| Survey::of(objects, chunk)).collect()
+}
+
+impl<'o> Survey<'o> {
+    fn of(objects: &'o Objects, chunk: Range<usize>) -> Survey<'o> {
+        let mut survey = Survey::default();
+        // Objects are sorted by kind and namespace: most are like the one before.
+        let mut last: Option<(&ObjectRef, Level)> = None;
+        for id in chunk.map(|at| ObjectId(at as u32)) {
+            let object = objects.get(id);
+            let level = match last {
+                Some((before, level)) if before.kind == object.id.kind && before.group == object.id.group => level,
+                _ => api::level(&object.id.group, &object.id.kind),
+            };
+            last = Some((&object.id, level));
+            let first = survey.sections.len();
+            if level != Level::Route {
+                sections::read(id, object, level, &mut survey.sections);
+            }
+            survey.wholes.push((level, (survey.sections.len() - first) as u32));
+            match survey.homes.last_mut() {
+                Some((home, count)) if *home == object.id.namespace => *count += 1,
+                _ => survey.homes.push((&object.id.namespace, 1)),
+            }
         }
+        survey
     }
+}
+
+/// What exists only by being named, in order.
+fn named(objects: &Objects, virtual_targets: &[ObjectRef], surveys: &[Survey]) -> Vec<ObjectRef> {
+    let homes = surveys.iter().flat_map(|survey| &survey.homes).map(|(home, _)| *home);
+    let homes: BTreeSet<&str> = homes.chain(virtual_targets.iter().map(|id| id.namespace.as_str())).collect();
+    let mut named: BTreeSet<ObjectRef> = virtual_targets.iter().cloned().collect();
+    named.extend(homes.into_iter().filter(|home| !home.is_empty()).map(namespace));
     named.extend(objects.each(GATEWAY_API, "Gateway").filter_map(|(_, gateway)| class_of(gateway)));
     named.into_iter().filter(|id| objects.find(id).is_none()).collect()
 }
 
+fn namespace(name: &str) -> ObjectRef {
+    ObjectRef::new("", "Namespace", "", name)
+}
+
 pub fn namespace_of(id: &ObjectRef) -> Option<ObjectRef> {
-    (!id.namespace.is_empty()).then(|| ObjectRef::new("", "Namespace", "", &id.namespace))
+    (!id.namespace.is_empty()).then(|| namespace(&id.namespace))
 }
 
 /// The GatewayClass that a Gateway names.
-pub fn class_of(gateway: &crate::object::Object) -> Option<ObjectRef> {
+pub fn class_of(gateway: &Object) -> Option<ObjectRef> {
     let class = gateway.spec().get_str("gatewayClassName").filter(|class| !class.is_empty())?;
     Some(ObjectRef::new(GATEWAY_API, "GatewayClass", "", class))
-}
-
-fn object_nodes(objects: &Objects) -> Vec<Node> {
-    let mut nodes = Vec::with_capacity(objects.len());
-    // Objects are sorted by kind: most are of the same as the one before.
-    let mut last: Option<(&ObjectRef, Level)> = None;
-    for (id, object) in objects.iter() {
-        let level = match last {
-            Some((before, level)) if before.kind == object.id.kind && before.group == object.id.group => level,
-            _ => api::level(&object.id.group, &object.id.kind),
-        };
-        last = Some((&object.id, level));
-        nodes.push(Node::new(level, Owner::Object(id)));
-    }
-    nodes
 }
 
 pub fn named_node(at: usize, id: &ObjectRef) -> Node {
@@ -86,61 +108,65 @@ pub fn named_node(at: usize, id: &ObjectRef) -> Node {
     Node::new(level, Owner::Named(at as u32))
 }
 
-/// Listeners and ports. Rules are read with their routes.
-fn section_nodes(objects: &Objects, wholes: &[Node]) -> Vec<Node> {
-    let chunks = wholes.par_chunks(CHUNK).flat_map_iter(|nodes| {
-        let owners = nodes.iter().filter(|node| node.level != Level::Route);
-        owners.filter_map(|node| Some((node.owner.object()?, node.level)))
-    });
-    chunks.flat_map_iter(|(owner, level)| sections_of(objects, owner, level)).collect()
-}
-
-/// The nodes of the sections of an object.
-pub fn sections_of(objects: &Objects, owner: ObjectId, level: Level) -> impl Iterator<Item = Node> {
-    let (level, list) = sections::of(objects.get(owner), level).unwrap_or((level, &[]));
-    list.iter().enumerate().map(move |(position, section)| {
-        Node::section(level, owner, sections::name(level, section, position), sections::port(section))
-    })
-}
-
 impl Topology {
-    fn finish(mut self, objects: &Objects, mut found: Found) -> Topology {
-        let first_rule = self.nodes.parts();
-        self.count += found.rules.len();
-        for (at, rule) in std::mem::take(&mut found.rules).into_iter().enumerate() {
-            *self.nodes.entry(NodeId::part((first_rule + at) as u32)) = Some(rule);
-        }
-        self.add_sections(first_rule);
-        self.add_frontends(&mut found);
-        found.links.extend(self.links_to_sections());
-        for (parent, child) in &found.links {
-            let is_unknown = self.node(*child).level == Level::Other;
-            if is_unknown && self.node(*parent).level == Level::RouteRule {
-                self.edit(*child, |node| node.level = Level::Backend);
+    /// The nodes of whole objects, of what is only named, and of all sections but rules.
+    fn first_nodes(&self, objects: &Objects, surveys: Vec<Survey>) -> NodeMap<Option<Node>> {
+        let home = |name: &str| self.find(objects, &namespace(name)).filter(|_| !name.is_empty());
+        let mut wholes: Vec<(Level, Range<u32>, Option<NodeId>)> = Vec::with_capacity(objects.len());
+        let mut next = self.named.len() as u32;
+        for survey in &surveys {
+            let homes = survey.homes.iter().flat_map(|(name, count)| repeat_n(home(name), *count));
+            for (&(level, sections), namespace) in survey.wholes.iter().zip(homes) {
+                wholes.push((level, next..next + sections, namespace));
+                next += sections;
             }
         }
-        let wholes = self.nodes.wholes();
-        let count = wholes + self.nodes.parts();
-        let place = |node: NodeId| node.place().map_or_else(|whole| whole, |part| wholes + part);
-        let (parents, children) = rayon::join(
-            || Links::new(count, &found.links, place, |&(parent, child)| (child, parent)),
-            || Links::new(count, &found.links, place, |&link| link),
-        );
-        let first_rule = first_rule as u32;
-        let named = |&(port, rule): &(NodeId, u32)| (port, NodeId::part(first_rule + rule));
-        let rules = Links::new(count, &found.ports, place, named);
-        let ports = Links::new(count, &found.ports, place, |pair| (named(pair).1, named(pair).0));
-        let mut homes = Homes::new(objects, &self.named, &self.by_name);
-        for (at, node) in self.nodes.iter_mut().flatten().enumerate() {
-            node.parents = parents.of(at);
-            node.children = children.of(at);
-            node.across = if node.level == Level::RouteRule { ports.of(at) } else { rules.of(at) };
-            node.namespace = homes.of(node.owner);
-        }
+        let named = self.named.iter().enumerate();
+        let named = named.map(|(at, id)| Node { namespace: home(&id.namespace), ..named_node(at, id) });
+        let sections: Vec<Section> = surveys.into_iter().flat_map(|survey| survey.sections).collect();
+        let mut nodes = NodeMap::new([], named.map(Some));
+        nodes.add_wholes(wholes.len(), |range| {
+            range.clone().zip(&wholes[range]).map(|(at, (level, sections, namespace))| Node {
+                sections: sections.clone(),
+                namespace: *namespace,
+                ..Node::new(*level, Owner::Object(ObjectId(at as u32)))
+            })
+        });
+        nodes.add_parts(sections.len(), |range| sections[range].iter().cloned().map(Node::from));
+        nodes
+    }
+
+    fn finish(mut self, objects: &Objects, found: Found) -> Topology {
+        let (rules, first_rule) = (&found.rules, self.nodes.parts() as u32);
+        let rule = |number: u32| NodeId::part(first_rule + number);
+        self.nodes.add_parts(rules.len(), |range| rules[range].iter().cloned().map(Node::from));
+        let frontends = self.add_frontends(found.frontends);
+        let backends = found.backends.iter().map(|(number, backend)| (rule(*number), *backend));
+        let links = found.links.iter().copied().chain(backends).chain(frontends.iter().copied());
+        let ports = found.ports.iter().map(|(port, number)| (*port, rule(*number)));
+        let woven = Woven::new(&self.nodes, links, ports);
+        let rules = sections_of_each(self.nodes.wholes(), rules, first_rule);
+        self.nodes.edit_wholes(|at, node| {
+            if node.level == Level::Route {
+                node.sections = rules[at].clone();
+            }
+            woven.tie_whole(at, node);
+            // What is no backend by its kind becomes one by being named.
+            if node.level == Level::Other && node.parents.as_slice().iter().any(|parent| *parent >= rule(0)) {
+                node.level = Level::Backend;
+            }
+        });
+        self.nodes.edit_parts(|wholes, at, node| {
+            if let Some(owner) = node.owner.object().and_then(|owner| wholes.get(owner.0 as usize)?.as_ref()) {
+                node.namespace = owner.namespace;
+            }
+            woven.tie_part(at, node);
+        });
+        self.count = self.nodes.wholes() + self.nodes.parts();
         for listener in found.unserved {
             self.edit(listener, |node| node.served = false);
         }
-        self.settle_reached();
+        self.settle_reached(objects);
         for (by, denied) in found.denied {
             self.denied.entry(by.0 as usize).push(denied);
         }
@@ -154,89 +180,32 @@ impl Topology {
         }
     }
 
-    /// Takes note of the sections among the parts from `first` on; those of one object come one after the other.
-    fn add_sections(&mut self, first: usize) {
-        let parts = (first..self.nodes.parts()).map(|at| (at as u32, self.node(NodeId::part(at as u32))));
-        let sections = parts.filter(|(_, node)| node.section.is_some());
-        let sections: Vec<(u32, NodeId)> =
-            sections.filter_map(|(at, node)| Some((at, NodeId::whole(node.owner.object()?)))).collect();
-        for of_one in sections.chunk_by(|(_, a), (_, b)| a == b) {
-            if let [(first, owner), ..] = of_one {
-                self.edit(*owner, |node| node.sections = *first..first + of_one.len() as u32);
-                let sections = self.sections(*owner);
-                if !sections::are_distinct(sections.clone().filter_map(|it| self.node(it).section.as_deref())) {
-                    sections.for_each(|section| self.edit(section, |node| node.shares_name = true));
-                }
-            }
-        }
-    }
-
-    fn links_to_sections(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
-        let sections = self.nodes().filter(|(_, node)| node.section.is_some());
-        sections.filter_map(|(id, node)| Some((NodeId::whole(node.owner.object()?), id)))
-    }
-
     /// A Service that is a parent stands above the routes, and also, as itself, below them.
-    fn add_frontends(&mut self, found: &mut Found) {
-        found.frontends.sort_unstable();
-        for of_one in found.frontends.chunk_by(|(a, _), (b, _)| a == b) {
+    fn add_frontends(&mut self, mut parents: Vec<(ObjectId, NodeId)>) -> Vec<(NodeId, NodeId)> {
+        let mut links = Vec::with_capacity(parents.len());
+        parents.sort_unstable();
+        for of_one in parents.chunk_by(|(a, _), (b, _)| a == b) {
             let Some((service, _)) = of_one.first() else { continue };
             let frontend = NodeId::part(self.nodes.parts() as u32);
             *self.nodes.entry(frontend) = Some(Node::new(Level::Frontend, Owner::Object(*service)));
-            self.count += 1;
             self.edit(NodeId::whole(*service), |node| node.frontend = Some(frontend));
-            found.links.extend(of_one.iter().map(|(_, route)| (frontend, *route)));
+            links.extend(of_one.iter().map(|(_, route)| (frontend, *route)));
         }
+        links
     }
 
-    /// Where a node stands in the order, parents before children: by level, routes and rules by depth of delegation.
-    pub(crate) fn rank(&self, deepest: u32, id: NodeId) -> usize {
-        self.rank_of(deepest, self.node(id))
-    }
-
-    fn rank_of(&self, deepest: u32, node: &Node) -> usize {
-        let level = node.level as usize;
-        match node.level {
-            Level::Route | Level::RouteRule if deepest > 0 => {
-                let depth = node.owner.object().and_then(|route| self.depths.get(&route)).copied().unwrap_or(0);
-                level + 2 * depth as usize
-            }
-            Level::Backend | Level::BackendPort | Level::Workload | Level::Other => level + 2 * deepest as usize,
-            _ => level,
+    fn settle_reached(&mut self, objects: &Objects) {
+        let mut routes: Vec<ObjectId> = api::routes(objects).collect();
+        if !self.depths.is_empty() {
+            routes.sort_by_key(|route| self.depths.get(route).copied().unwrap_or(0));
         }
-    }
-
-    /// How deep delegation goes at most.
-    pub(crate) fn deepest(&self) -> u32 {
-        self.depths.values().copied().max().unwrap_or(0)
-    }
-
-    pub(super) fn sorted(&self) -> Vec<NodeId> {
-        let deepest = self.deepest();
-        let mut start = vec![0usize; Level::Other as usize + 2 * deepest as usize + 2];
-        for (_, node) in self.nodes() {
-            start[self.rank_of(deepest, node) + 1] += 1;
-        }
-        for at in 1..start.len() {
-            start[at] += start[at - 1];
-        }
-        let mut order = vec![NodeId::part(0); self.count];
-        for (id, node) in self.nodes() {
-            let at = &mut start[self.rank_of(deepest, node)];
-            order[*at] = id;
-            *at += 1;
-        }
-        order
-    }
-
-    fn settle_reached(&mut self) {
-        let order = Arc::<[NodeId]>::from(self.sorted());
-        for &id in &*order {
-            if !self.is_reached(id) {
-                self.edit(id, |node| node.live = false);
+        let sets = LISTENER_SETS.iter().flat_map(|(group, kind)| objects.of_kind(group, kind));
+        for whole in sets.copied().chain(routes).map(NodeId::whole) {
+            if !self.is_reached(whole) {
+                let sections = self.sections(whole);
+                [whole].into_iter().chain(sections).for_each(|node| self.edit(node, |node| node.live = false));
             }
         }
-        self.order = order.into();
     }
 
     /// Only routes and what hangs below a ListenerSet need somebody to reach them.
@@ -247,30 +216,16 @@ impl Topology {
     }
 }
 
-/// Finds the Namespaces of nodes, one after the other.
-struct Homes<'t> {
-    objects: &'t Objects,
-    named: &'t Table<ObjectRef>,
-    by_name: &'t BTreeMap<ObjectRef, NodeId>,
-    /// Objects are sorted by kind and namespace: most live where the one before does.
-    last: (&'t str, Option<NodeId>),
-}
-
-impl<'t> Homes<'t> {
-    fn new(objects: &'t Objects, named: &'t Table<ObjectRef>, by_name: &'t BTreeMap<ObjectRef, NodeId>) -> Homes<'t> {
-        Homes { objects, named, by_name, last: ("", None) }
-    }
-
-    fn of(&mut self, owner: Owner) -> Option<NodeId> {
-        let id = match owner {
-            Owner::Object(object) => &self.objects.get(object).id,
-            Owner::Named(at) => &self.named[at as usize],
-        };
-        if id.namespace != self.last.0 {
-            let namespace = namespace_of(id)
-                .and_then(|it| self.objects.find(&it).map(NodeId::whole).or_else(|| self.by_name.get(&it).copied()));
-            self.last = (&id.namespace, namespace);
+/// The sections of each of some whole objects, where those of one come one after the other.
+fn sections_of_each(wholes: usize, sections: &[Section], first: u32) -> Vec<Range<u32>> {
+    let mut of_each = vec![0..0; wholes];
+    let mut next = first;
+    for of_one in sections.chunk_by(|a, b| a.owner == b.owner) {
+        let end = next + of_one.len() as u32;
+        if let Some(owner) = of_one.first() {
+            of_each[owner.owner.0 as usize] = next..end;
         }
-        self.last.1
+        next = end;
     }
+    of_each
 }

@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashSet;
 
 use super::api::{self, RouteKind};
-use super::build::sections_of;
 use super::index::Index;
 use super::node::Ids;
 use super::routes::Asked;
+use super::sections::Section;
 use super::{Level, Node, NodeId, Owner, Topology, contest, sections};
 use crate::object::{Object, ObjectId, Objects};
 
@@ -114,32 +114,29 @@ impl Topology {
         // Not that of its node: whatever somebody sends requests to is a backend.
         let level = api::level(&object.id.group, &object.id.kind);
         if level != Level::Route && sections::of(object, level).is_some() {
-            let parts: Vec<Node> = sections_of(objects, id, level).collect();
-            self.set_sections(NodeId::whole(id), parts, edited);
+            let mut sections = Vec::new();
+            sections::read(id, object, level, &mut sections);
+            self.set_sections(NodeId::whole(id), sections, edited);
         }
     }
 
     /// Whether the sections of a whole object have the same names and ports as these.
-    pub(super) fn are_sections(&self, whole: NodeId, parts: &[Node]) -> bool {
-        let sections = self.sections(whole).map(|id| self.node(id)).map(|it| (&it.section, it.port));
-        sections.eq(parts.iter().map(|it| (&it.section, it.port)))
+    pub(super) fn are_sections(&self, whole: NodeId, sections: &[Section]) -> bool {
+        let known = self.sections(whole).map(|id| self.node(id)).map(|it| (it.section.as_ref(), it.port));
+        known.eq(sections.iter().map(|it| (Some(&it.name), it.port)))
     }
 
     /// Gives a whole object these sections. They keep their nodes if they have the same names and ports as before.
-    pub(super) fn set_sections(&mut self, whole: NodeId, parts: Vec<Node>, edited: &mut Edited) {
-        if self.are_sections(whole, &parts) {
+    pub(super) fn set_sections(&mut self, whole: NodeId, sections: Vec<Section>, edited: &mut Edited) {
+        if self.are_sections(whole, &sections) {
             return;
         }
         self.free_sections(whole, edited);
-        let (len, namespace) = (parts.len() as u32, self.node(whole).namespace);
+        let (len, namespace) = (sections.len() as u32, self.node(whole).namespace);
         let start = self.take_parts(len, edited);
-        self.count += parts.len();
-        let shares_name = !sections::are_distinct(parts.iter().filter_map(|it| it.section.as_deref()));
-        for (at, mut part) in (start..).zip(parts) {
-            part.namespace = namespace;
-            part.shares_name = shares_name;
-            part.parents.insert(whole);
-            *self.nodes.entry(NodeId::part(at)) = Some(part);
+        self.count += sections.len();
+        for (at, section) in (start..).zip(sections) {
+            *self.nodes.entry(NodeId::part(at)) = Some(Node { namespace, ..Node::from(section) });
             edited.nodes.push(NodeId::part(at));
         }
         let sections: Vec<NodeId> = (start..start + len).map(NodeId::part).collect();

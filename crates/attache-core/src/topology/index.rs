@@ -9,7 +9,8 @@ use super::delegation::{BY_LABEL, Delegation};
 use super::listeners::Listener;
 use super::reference::Reference;
 use super::refusal::{Denied, Refusal, Refused};
-use super::{Node, NodeId, Topology};
+use super::sections::Section;
+use super::{NodeId, Topology};
 use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Path;
 
@@ -71,8 +72,8 @@ impl<'o> Index<'o> {
 pub struct Found {
     /// From parent to child.
     pub links: Vec<(NodeId, NodeId)>,
-    /// The nodes of rules, route by route.
-    pub rules: Vec<Node>,
+    /// Route by route.
+    pub rules: Vec<Section>,
     /// From one of the `rules` to its backend.
     pub backends: Vec<(u32, NodeId)>,
     /// From the port of a backend to one of the `rules` that names it.
@@ -102,13 +103,14 @@ impl Found {
         self.denied.push((by, Denied::Told(Box::new(refused))));
     }
 
-    /// All of them, one after the other.
-    pub fn concat(mut all: Vec<Found>) -> Found {
-        let mut found = Found::default();
-        found.rules.reserve(all.iter().map(|it| it.rules.len()).sum());
-        found.links.reserve(all.iter().map(|it| it.links.len() + it.backends.len()).sum());
-        all.iter_mut().for_each(|it| found.append(it));
-        found
+    /// Adds others, one after the other.
+    pub fn append_all(&mut self, mut others: Vec<Found>) {
+        let sum = |len: fn(&Found) -> usize| others.iter().map(len).sum();
+        self.links.reserve(sum(|it| it.links.len()));
+        self.rules.reserve(sum(|it| it.rules.len()));
+        self.backends.reserve(sum(|it| it.backends.len()));
+        self.ports.reserve(sum(|it| it.ports.len()));
+        others.iter_mut().for_each(|it| self.append(it));
     }
 
     pub fn append(&mut self, other: &mut Found) {

@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 
-use super::api::{GATEWAY_API, RouteKind};
+use super::api::{self, GATEWAY_API, RouteKind};
 use super::build::class_of;
 use super::delegation::Delegation;
 use super::index::{Found, Index};
@@ -21,27 +21,24 @@ const CHUNK: usize = 512;
 
 /// The links, and how deep below another route each delegated one stands.
 pub fn all(topology: &Topology, index: &Index) -> (Found, HashMap<ObjectId, u32>) {
-    let mut found = Found::default();
-    link_gateways(topology, index, &mut found);
-    let mut of_routes = link_routes(index);
+    let (mut found, of_routes) = rayon::join(|| link_gateways(topology, index), || link_routes(index));
+    found.append_all(of_routes);
     let is_there = |kind: RouteKind| !index.objects.of_kind(GATEWAY_API, kind.name()).is_empty();
     if is_there(RouteKind::Http) && is_there(RouteKind::Grpc) {
-        settle_contests(topology, index, &mut of_routes);
+        settle_contests(topology, index, &mut found);
     }
-    let depths = settle_delegations(index.objects, &mut of_routes);
-    let first_rule = topology.nodes.parts() as u32;
-    let backends = of_routes.backends.drain(..).map(|(rule, backend)| (NodeId::part(first_rule + rule), backend));
-    of_routes.links.extend(backends);
-    found.append(&mut of_routes);
+    let depths = settle_delegations(index.objects, &mut found);
     (found, depths)
 }
 
-fn link_gateways(topology: &Topology, index: &Index, found: &mut Found) {
-    let sets = gateways::listener_sets(index, found);
+fn link_gateways(topology: &Topology, index: &Index) -> Found {
+    let mut found = Found::default();
+    let sets = gateways::listener_sets(index, &mut found);
     for (id, gateway) in index.objects.each(GATEWAY_API, "Gateway") {
         found.links.extend(class(topology, index.objects, gateway).map(|class| (class, NodeId::whole(id))));
-        gateways::link(index, id, sets.get(&id).map_or(&[], Vec::as_slice), found);
+        gateways::link(index, id, sets.get(&id).map_or(&[], Vec::as_slice), &mut found);
     }
+    found
 }
 
 /// The GatewayClass of a Gateway.
@@ -49,24 +46,20 @@ pub fn class(topology: &Topology, objects: &Objects, gateway: &Object) -> Option
     topology.find(objects, &class_of(gateway)?)
 }
 
-fn link_routes(index: &Index) -> Found {
-    let routes = RouteKind::ALL.into_iter().flat_map(|kind| index.objects.of_kind(GATEWAY_API, kind.name()));
-    let mut routes: Vec<ObjectId> = routes.copied().collect();
+fn link_routes(index: &Index) -> Vec<Found> {
+    let mut routes: Vec<ObjectId> = api::routes(index.objects).collect();
     // So are the links of each node that they share.
     routes.sort();
-    let chunks: Vec<Found> = routes
-        .par_chunks(CHUNK)
-        .map(|routes| {
-            let mut found = Found::default();
-            let mut door = Door::new(index);
-            for &id in routes {
-                door.attach(id, Asked::by(index.objects, id), &mut found);
-                backends::link(index, id, index.objects.get(id), &mut found);
-            }
-            found
-        })
-        .collect();
-    Found::concat(chunks)
+    let chunks = routes.par_chunks(CHUNK).map(|routes| {
+        let mut found = Found::default();
+        let mut door = Door::new(index);
+        for &id in routes {
+            door.attach(id, Asked::by(index.objects, id), &mut found);
+            backends::link(index, id, index.objects.get(id), &mut found);
+        }
+        found
+    });
+    chunks.collect()
 }
 
 /// Takes back the links of HTTPRoutes and GRPCRoutes that lose against an older one of the other kind. All that may compete

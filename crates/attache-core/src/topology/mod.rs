@@ -25,6 +25,7 @@ pub(crate) mod matches;
 mod namespaces;
 mod naming;
 mod node;
+mod order;
 pub(crate) mod reference;
 mod refusal;
 mod regate;
@@ -110,11 +111,6 @@ impl Topology {
 
     pub fn children(&self, id: NodeId) -> &[NodeId] {
         self.node(id).children.as_slice()
-    }
-
-    /// Every node, parents before children.
-    pub fn order(&self) -> &[NodeId] {
-        self.order.get_or_init(|| self.sorted().into())
     }
 
     /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.

@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut, Range};
 
 use smol_str::SmolStr;
 
+use super::sections::Section;
 use crate::object::ObjectId;
 use crate::table::Table;
 
@@ -91,11 +92,6 @@ impl<T: Clone + Default> NodeMap<T> {
         NodeMap { wholes: wholes.into_iter().collect(), parts: parts.into_iter().collect() }
     }
 
-    /// In the order of ids, to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.wholes.iter_mut().chain(self.parts.iter_mut())
-    }
-
     /// Puts something at nodes, which are in order.
     pub fn put_all(&mut self, values: impl Iterator<Item = (NodeId, T)>) {
         let mut values = values.peekable();
@@ -109,6 +105,32 @@ impl<T: Clone + Default> NodeMap<T> {
             Ok(part) => self.parts.entry(part),
             Err(whole) => self.wholes.entry(whole),
         }
+    }
+}
+
+impl NodeMap<Option<Node>> {
+    /// Adds as many whole objects: `wholes` makes those of a range of them.
+    pub(super) fn add_wholes<I: Iterator<Item = Node>>(
+        &mut self,
+        len: usize,
+        wholes: impl Fn(Range<usize>) -> I + Sync,
+    ) {
+        self.wholes.par_extend(len, |range| wholes(range).map(Some));
+    }
+
+    /// Adds as many parts: `parts` makes those of a range of them.
+    pub(super) fn add_parts<I: Iterator<Item = Node>>(&mut self, len: usize, parts: impl Fn(Range<usize>) -> I + Sync) {
+        self.parts.par_extend(len, |range| parts(range).map(Some));
+    }
+
+    pub(super) fn edit_wholes(&mut self, edit: impl Fn(usize, &mut Node) + Sync) {
+        self.wholes.par_edit(|at, node| node.iter_mut().for_each(|node| edit(at, node)));
+    }
+
+    /// For those who look at the whole objects meanwhile.
+    pub(super) fn edit_parts(&mut self, edit: impl Fn(&Table<Option<Node>>, usize, &mut Node) + Sync) {
+        let NodeMap { wholes, parts } = self;
+        parts.par_edit(|at, node| node.iter_mut().for_each(|node| edit(wholes, at, node)));
     }
 }
 
@@ -315,9 +337,12 @@ impl Node {
     pub(crate) fn across(&self) -> &[NodeId] {
         self.across.as_slice()
     }
+}
 
-    pub(super) fn section(level: Level, owner: ObjectId, name: SmolStr, port: Option<i64>) -> Node {
-        Node { section: Some(name), port, ..Node::new(level, Owner::Object(owner)) }
+impl From<Section> for Node {
+    fn from(Section { level, owner, name, port, shares_name }: Section) -> Node {
+        let parents = Ids::of(&[NodeId::whole(owner)]);
+        Node { section: Some(name), port, shares_name, parents, ..Node::new(level, Owner::Object(owner)) }
     }
 }
 
@@ -331,6 +356,21 @@ pub enum Ids {
 impl Default for Ids {
     fn default() -> Self {
         Ids::Few(0, [NodeId(0); 3])
+    }
+}
+
+impl FromIterator<NodeId> for Ids {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(ids: I) -> Self {
+        let (mut len, mut few) = (0, [NodeId(0); 3]);
+        let mut ids = ids.into_iter();
+        while let Some(id) = ids.next() {
+            match few.get_mut(len) {
+                Some(place) => *place = id,
+                None => return Ids::Many(std::sync::Arc::new(few.into_iter().chain([id]).chain(ids).collect())),
+            }
+            len += 1;
+        }
+        Ids::Few(len as u8, few)
     }
 }
 

@@ -6,6 +6,7 @@ use super::index::{Found, Index};
 use super::node::{Ids, Node};
 use super::refusal::Denied;
 use super::routes::{Asked, Door};
+use super::sections::Section;
 use super::{Level, NodeId, Topology, backends, link};
 use crate::object::{ObjectId, Objects};
 
@@ -31,7 +32,7 @@ struct OfRoute<'f> {
     ends: Ends,
     links: &'f [(NodeId, NodeId)],
     frontends: &'f [(ObjectId, NodeId)],
-    rules: &'f [Node],
+    rules: &'f [Section],
     first_rule: u32,
     backends: &'f [(u32, NodeId)],
     ports: &'f [(NodeId, u32)],
@@ -57,7 +58,7 @@ impl Found {
         let mut first_rule = 0;
         routes.iter().map(move |&(id, ends)| {
             let route = NodeId::whole(id);
-            let rules = take(&mut rules, |rule| rule.owner.object() == Some(id));
+            let rules = take(&mut rules, |rule| rule.owner == id);
             let last_rule = first_rule + rules.len() as u32;
             let of_route = OfRoute {
                 ends,

@@ -4,8 +4,40 @@ use hashbrown::HashSet;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Level;
-use crate::object::Object;
+use crate::object::{Object, ObjectId};
 use crate::value::Value;
+
+/// A section, before it has a node.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub level: Level,
+    pub owner: ObjectId,
+    pub name: SmolStr,
+    pub port: Option<i64>,
+    /// Whether another section of its owner may have the same name.
+    pub shares_name: bool,
+}
+
+/// Adds the sections of an object to a list.
+pub fn read(id: ObjectId, object: &Object, level: Level, list: &mut Vec<Section>) {
+    let Some((level, sections)) = of(object, level) else { return };
+    let first = list.len();
+    list.extend(sections.iter().enumerate().map(|(position, section)| Section {
+        level,
+        owner: id,
+        name: name(level, section, position),
+        port: port(section),
+        shares_name: false,
+    }));
+    tell_apart(&mut list[first..]);
+}
+
+/// Takes note of it if some sections of an object have the same name.
+pub fn tell_apart(sections: &mut [Section]) {
+    if !are_distinct(sections.iter().map(|section| section.name.as_str())) {
+        sections.iter_mut().for_each(|section| section.shares_name = true);
+    }
+}
 
 /// The list that holds the sections of an object, and their level.
 pub fn of(object: &Object, level: Level) -> Option<(Level, &[Value])> {
@@ -40,7 +72,7 @@ pub fn port(section: &Value) -> Option<i64> {
 }
 
 /// Whether all names are different, as they should be.
-pub fn are_distinct<'n>(mut names: impl Iterator<Item = &'n str> + Clone) -> bool {
+fn are_distinct<'n>(mut names: impl Iterator<Item = &'n str> + Clone) -> bool {
     const FEW: usize = 8;
     if names.clone().nth(FEW).is_some() {
         let mut known = HashSet::new();
