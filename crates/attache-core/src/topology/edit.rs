@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashSet;
 
 use super::api::{self, RouteKind};
+use super::ids::Ids;
 use super::index::Index;
-use super::node::Ids;
 use super::routes::Asked;
 use super::sections::Section;
 use super::{Level, Node, NodeId, Owner, Topology, contest, sections};

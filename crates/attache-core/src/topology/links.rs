@@ -1,6 +1,7 @@
 //! All links of a topology at once, sorted by the nodes that they come from.
 
-use super::node::{Ids, Node};
+use super::ids::Ids;
+use super::node::Node;
 use super::{Level, NodeId, NodeMap};
 
 /// Every link, to be told to the nodes at both of its ends. Those of one node stay in the order in which they are given.

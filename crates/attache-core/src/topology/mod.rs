@@ -16,6 +16,7 @@ mod edit;
 pub(crate) mod gateways;
 mod grants;
 pub(crate) mod hostname;
+mod ids;
 mod index;
 mod labels;
 mod link;

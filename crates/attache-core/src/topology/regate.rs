@@ -3,8 +3,8 @@
 use hashbrown::{HashMap, HashSet};
 
 use super::edit::Edited;
+use super::ids::Ids;
 use super::index::{Found, Index};
-use super::node::Ids;
 use super::refusal::Denied;
 use super::{NodeId, Topology, gateways, link};
 use crate::object::{ObjectId, Objects};

@@ -2,8 +2,9 @@
 
 use super::api;
 use super::edit::{Edited, Unfollowable};
+use super::ids::Ids;
 use super::index::{Found, Index};
-use super::node::{Ids, Node};
+use super::node::Node;
 use super::refusal::Denied;
 use super::routes::{Asked, Door};
 use super::sections::Section;
