@@ -11,7 +11,7 @@ use attache_core::names::nearest;
 use attache_core::object::{Object, ObjectRef, Objects};
 use attache_core::policy::PolicyId;
 use attache_core::problem::Problem;
-use attache_core::text::{Reading, declares_scope, settle_scopes};
+use attache_core::text::{Reading, declares_scope, described_kind, settle_scopes};
 use attache_core::topology::{Level, NodeId};
 use smol_str::SmolStr;
 
@@ -187,10 +187,26 @@ impl Input {
         if found.is_empty() { Err(self.unknown_kind(name)) } else { Ok(found) }
     }
 
-    /// The policy kind that is called `name`, whether there are policies of it or not.
+    /// The one policy kind that is called `name`. Of several, the one that there are policies of, or else the one that
+    /// the input describes.
     pub fn kind_named(&self, name: &str) -> Result<KindId, Failure> {
-        let found = self.engine.kinds().iter().find(|(_, kind)| kind.is_called(name));
-        found.map(|(id, _)| id).ok_or_else(|| self.unknown_kind(name))
+        let mut meant = self.kinds(Some(name))?;
+        let objects = self.engine.objects();
+        let is_used = |kind: &PolicyKind| !objects.of_kind(&kind.group, &kind.kind).is_empty();
+        let is_described = |kind: &PolicyKind| {
+            let name = Some((kind.group.as_str(), kind.kind.as_str()));
+            objects.iter().any(|(_, object)| described_kind(object) == name)
+        };
+        if meant.len() > 1 {
+            let strangeness = |kind: &PolicyKind| (!is_used(kind), !is_used(kind) && !is_described(kind));
+            let least = meant.iter().map(|(_, kind)| strangeness(kind)).min();
+            meant.retain(|(_, kind)| Some(strangeness(kind)) == least);
+        }
+        if let [(only, _)] = meant.as_slice() {
+            return Ok(*only);
+        }
+        let help = format!("say which: {}", listed(meant.iter().map(|(_, kind)| kind.full_name()), 12));
+        Err(Problem::error(format!("`{name}` could be several policy kinds")).help(help).into())
     }
 
     fn unknown_kind(&self, name: &str) -> Failure {

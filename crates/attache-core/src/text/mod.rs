@@ -33,7 +33,7 @@ use crate::value::Value;
 pub use build::{MAX_ALIASED, MAX_DEPTH};
 pub use emit::to_yaml;
 pub use objects::nested;
-pub use scope::{declares_scope, settle_scopes};
+pub use scope::{declares_scope, described_kind, settle_scopes};
 
 use split::Part;
 

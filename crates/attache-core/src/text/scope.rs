@@ -75,14 +75,20 @@ pub fn declares_scope(object: &Object) -> bool {
 
 /// The kind that a CRD or a PolicyKind is about, and whether it is cluster-scoped.
 fn declaration(object: &Object) -> Option<((SmolStr, SmolStr), bool)> {
+    let (group, kind) = described_kind(object)?;
+    let cluster = object.spec().get_str("scope")? == "Cluster";
+    Some(((group.into(), kind.into()), cluster))
+}
+
+/// The group and kind of the objects that a CRD or a PolicyKind describes.
+pub fn described_kind(object: &Object) -> Option<(&str, &str)> {
+    let spec = object.spec();
     let kind = match (object.id.group.as_str(), object.id.kind.as_str()) {
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => object.spec().at(&["names", "kind"])?,
-        ("attache.dev", "PolicyKind") => object.spec().get("kind")?,
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => spec.at(&["names", "kind"])?,
+        ("attache.dev", "PolicyKind") => spec.get("kind")?,
         _ => return None,
     };
-    let spec = object.spec();
-    let cluster = spec.get_str("scope")? == "Cluster";
-    Some(((spec.get_str("group")?.into(), kind.as_str()?.into()), cluster))
+    Some((spec.get_str("group")?, kind.as_str()?))
 }
 
 #[cfg(test)]

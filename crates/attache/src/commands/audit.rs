@@ -19,8 +19,9 @@ use crate::target::{did_you_mean, nearest_rules};
 /// Show what lacks a policy that it should have
 ///
 /// A requirement is a policy kind, or a kind and a rule of it: `AuthPolicy`, `AuthPolicy:rules.authentication`. Whatever
-/// it is about must have it in force in every scope, whoever set it. Several requirements, with exceptions that carry a
-/// reason and an end, come from a file.
+/// it is about must have it in force in every scope, whoever set it. Of kinds with one name the one that there are
+/// policies of is meant; else it takes the group: `RateLimitPolicy.kuadrant.io`. Several requirements, with exceptions
+/// that carry a reason and an end, come from a file.
 ///
 /// Exit code 1 if anything lacks what is required.
 #[derive(Debug, Args)]

@@ -52,3 +52,14 @@ fn bad_requirements() {
 fn a_rule_with_a_typo() {
     insta::assert_snapshot!(run("attache audit --require retrypolicy:atempts -f examples/bakery"));
 }
+
+/// Both Kuadrant and NGINX have a RateLimitPolicy.
+#[test]
+fn of_kinds_with_one_name_the_one_that_is_there_is_meant() {
+    insta::assert_snapshot!(run("attache audit --require ratelimitpolicy -f examples/kuadrant"));
+}
+
+#[test]
+fn of_kinds_with_one_name_none_is_there() {
+    insta::assert_snapshot!(run("attache audit --require ratelimitpolicy -f examples/bakery"));
+}
