@@ -77,7 +77,7 @@ impl Input {
     }
 
     /// The edits that put these objects, new or in place of what has their name, and delete those.
-    pub fn batch(&self, put: Vec<Object>, delete: &[ObjectRef]) -> Vec<Edit> {
+    pub fn batch<'d>(&self, put: Vec<Object>, delete: impl Iterator<Item = &'d ObjectRef>) -> Vec<Edit> {
         let before = self.engine.objects();
         // What is put may say that objects that are there live elsewhere.
         let declares = put.iter().any(declares_scope);
@@ -95,7 +95,7 @@ impl Input {
         }
         let moved = others.zip(objects).filter(|(was, is)| was.id != is.id);
         let moved = moved.flat_map(|(was, is)| [Edit::Delete(was.id.clone()), Edit::Put(is)]);
-        let delete = delete.iter().cloned().map(Edit::Delete);
+        let delete = delete.cloned().map(Edit::Delete);
         moved.chain(put.into_iter().map(Edit::Put)).chain(delete).collect()
     }
 

@@ -8,6 +8,7 @@ mod cli;
 mod commands;
 mod completion;
 mod concern;
+mod deletion;
 mod description;
 mod documents;
 mod explanation;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     match answer {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::No) => ExitCode::from(1),
+        Ok(Verdict::Unsure) => ExitCode::from(2),
         // Nobody reads any more, as with `| head`: no reason to complain.
         Err(Failure::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {

@@ -28,6 +28,8 @@ use crate::render::Screen;
 pub enum Verdict {
     Fine,
     No,
+    /// Part of the input could not be used, and the answer may depend on it.
+    Unsure,
 }
 
 /// How to print an answer, if not for a person.

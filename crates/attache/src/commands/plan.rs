@@ -1,27 +1,32 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use attache_core::change::Changes;
-use attache_core::object::ObjectRef;
+use attache_core::object::Object;
 use attache_core::problem::Problem;
 use attache_core::text::Reading;
 use clap::{Args, ValueEnum};
 
 use super::Verdict;
 use crate::cli::Global;
+use crate::deletion::Deletion;
 use crate::documents::plan::plan_document;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::plan::{PlanView, write_markdown};
+use crate::render::problem::show_some;
 use crate::source;
+use crate::target::Target;
 
 /// Show what would change: each effective policy before and after, and how much feels it
 ///
 /// The state before is what `-f` names. `--apply` adds objects to it, or puts them in the place of those with the same
-/// name; `--delete` takes objects away. New objects without a creationTimestamp count as the newest.
+/// name; `--delete` takes objects away, with a Namespace all that lives in it, and with a CRD all objects of its kind. New
+/// objects without a creationTimestamp count as the newest.
 ///
-/// Exit codes are those of `kubectl diff`: 0 nothing changes, 1 something does, 2 it could not be worked out.
+/// Exit codes are those of `kubectl diff`: 0 nothing changes, 1 something does, 2 it could not be worked out, or not from
+/// all of the input.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -57,31 +62,62 @@ impl Plan {
             let help = "name files with `--apply`, or objects with `--delete`";
             return Err(Problem::error("there is no change to look at").help(help).into());
         }
+        let is_stdin = |file: &PathBuf| file == Path::new("-");
+        if self.apply.iter().any(is_stdin) && global.files.iter().any(is_stdin) {
+            let help = "it can be read only once: give a file to one of `--apply` and `-f`";
+            return Err(Problem::error("standard input cannot be both the state and the change").help(help).into());
+        }
         let (before, mut living) = Input::read_living(global)?;
-        let delete = self.deleted(&before, global)?;
-        let apply = self.applied(global);
-        let report = living.apply(before.batch(apply.objects, &delete));
+        let apply = self.applied(global)?;
+        let deletions = self.deletions(&before, &apply.objects, global)?;
+        let report = living.apply(before.batch(apply.objects, deletions.iter().flat_map(Deletion::all)));
         let after = Input::new(Arc::clone(&report.after), apply.problems);
         after.show_problems(global);
         let changes = Changes::of(&report);
         // Never dropped, like what was read.
         std::mem::forget((report, living));
         match self.output {
-            Some(PlanFormat::Json) => screen.json(&plan_document(&changes))?,
-            Some(PlanFormat::Yaml) => screen.yaml(&plan_document(&changes))?,
-            Some(PlanFormat::Markdown) => write_markdown(&changes, screen)?,
-            None => PlanView { most: MOST }.write(&changes, screen)?,
-            Some(PlanFormat::Wide) => PlanView { most: usize::MAX }.write(&changes, screen)?,
+            Some(PlanFormat::Json) => screen.json(&plan_document(&changes, &deletions))?,
+            Some(PlanFormat::Yaml) => screen.yaml(&plan_document(&changes, &deletions))?,
+            Some(PlanFormat::Markdown) => write_markdown(&changes, &deletions, screen)?,
+            None => PlanView { most: MOST }.write(&changes, &deletions, screen)?,
+            Some(PlanFormat::Wide) => PlanView { most: usize::MAX }.write(&changes, &deletions, screen)?,
         }
-        Ok(if changes.is_empty() { after.verdict } else { Verdict::No })
+        Ok(match changes.is_empty() {
+            _ if [before.verdict, after.verdict].contains(&Verdict::No) => Verdict::Unsure,
+            true => Verdict::Fine,
+            false => Verdict::No,
+        })
     }
 
-    fn deleted(&self, before: &Input, global: &Global) -> Result<Vec<ObjectRef>, Failure> {
-        let find = |word: &String| Ok(before.target(std::slice::from_ref(word), global)?.0.id);
+    /// What is deleted among the objects that are there, and those that are applied.
+    fn deletions(&self, before: &Input, applied: &[Object], global: &Global) -> Result<Vec<Deletion>, Failure> {
+        let there = before.engine.objects().iter().map(|(_, object)| object).chain(applied);
+        let find = |word: &String| {
+            let target = before.target(std::slice::from_ref(word), global)?.0;
+            match target.section {
+                None => Ok(Deletion::new(target.id, there.clone())),
+                Some(_) => Err(section_deleted(&target)),
+            }
+        };
         self.delete.iter().map(find).collect()
     }
 
-    fn applied(&self, global: &Global) -> Reading {
-        if self.apply.is_empty() { Reading::default() } else { source::load(&self.apply, global.quiet, |_, _| false) }
+    /// What is applied. A change of which part could not be read is not the one that is meant.
+    fn applied(&self, global: &Global) -> Result<Reading, Failure> {
+        if self.apply.is_empty() {
+            return Ok(Reading::default());
+        }
+        let reading = source::load(&self.apply, global.quiet, |_, _| false);
+        if reading.problems.iter().any(Problem::is_error) {
+            show_some(reading.problems.iter().filter(|problem| problem.is_error() || !global.quiet));
+            return Err(Failure::Shown);
+        }
+        Ok(reading)
     }
+}
+
+fn section_deleted(target: &Target) -> Failure {
+    let help = format!("write {} without it into a file, and name that with `--apply`", target.id);
+    Problem::error(format!("{target} is a section: only whole objects can be deleted")).help(help).into()
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::API_VERSION;
 use super::lint::{OfFinding, of_finding};
+use crate::deletion::Deletion;
 use crate::render::plan::Touched;
 
 #[derive(Debug, Serialize)]
@@ -13,9 +14,16 @@ pub struct PlanDocument<'c> {
     api_version: &'static str,
     kind: &'static str,
     touched: Touched,
+    deleted: Vec<OfDeletion>,
     changes: Vec<OfChange<'c>>,
     policies: Vec<OfPolicy<'c>>,
     findings: OfFindings<'c>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfDeletion {
+    object: String,
+    with: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -61,7 +69,7 @@ struct OfPolicy<'c> {
     after: Option<&'static str>,
 }
 
-pub fn plan_document<'c>(changes: &'c Changes) -> PlanDocument<'c> {
+pub fn plan_document<'c>(changes: &'c Changes, deletions: &[Deletion]) -> PlanDocument<'c> {
     let of_change = |change: &'c Change| OfChange {
         policy_kind: &change.policy_kind,
         scopes: of_scopes(change),
@@ -73,6 +81,13 @@ pub fn plan_document<'c>(changes: &'c Changes) -> PlanDocument<'c> {
         api_version: API_VERSION,
         kind: "Plan",
         touched: Touched::by(&changes.effective),
+        deleted: deletions
+            .iter()
+            .map(|it| OfDeletion {
+                object: it.object.to_string(),
+                with: it.with.iter().map(ToString::to_string).collect(),
+            })
+            .collect(),
         changes: changes.effective.iter().map(of_change).collect(),
         policies: changes
             .statuses

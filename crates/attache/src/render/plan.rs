@@ -11,10 +11,11 @@ use serde::Serialize;
 
 use super::problem::severity_style;
 use super::spec::inline;
-use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
+use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::Table;
 use super::{Screen, counted, cut};
 use crate::cli::program;
+use crate::deletion::Deletion;
 use crate::documents::plan::word;
 
 /// How much feels a change.
@@ -58,13 +59,19 @@ pub struct PlanView {
 }
 
 impl PlanView {
-    pub fn write(&self, all: &Changes, screen: &mut Screen) -> io::Result<()> {
+    pub fn write(&self, all: &Changes, deletions: &[Deletion], screen: &mut Screen) -> io::Result<()> {
         let changes = &alike(&all.effective);
         if changes.is_empty() {
             writeln!(screen, "nothing that is in force changes")?;
         } else {
             writeln!(screen, "what is in force changes in {}", paint(WARNING, Touched::by(changes).sentence()))?;
         }
+        let mut table = Table::plain(0);
+        for deletion in deletions.iter().filter(|it| !it.with.is_empty()) {
+            let object = paint(OBJECT, &deletion.object);
+            table.row([[paint(PLAIN, "with "), object, paint(PLAIN, format!(" {}", gone_with(deletion)))].into()]);
+        }
+        table.write(screen)?;
         let ends = Ends::new(changes);
         for change in changes {
             writeln!(screen)?;
@@ -148,6 +155,14 @@ impl PlanView {
             _ => format!("on {}: {names} and {more} more: {} plan … -o wide", what(ends), program()),
         }
     }
+}
+
+/// How many of each kind go with an object: `go 4 HTTPRoutes, 5 Services`.
+fn gone_with(deletion: &Deletion) -> String {
+    let verb = if deletion.with.len() == 1 { "goes" } else { "go" };
+    let kinds = deletion.with.chunk_by(|a, b| a.group == b.group && a.kind == b.kind);
+    let kinds = kinds.map(|alike| counted(alike.len(), &alike[0].kind)).collect::<Vec<_>>();
+    format!("{verb} {}", kinds.join(", "))
 }
 
 pub const ANOTHER_ORDER: &str = "the same policies apply in another order";
@@ -234,12 +249,15 @@ pub fn words(status: &StatusChange) -> (&'static str, &'static str) {
 }
 
 /// For a comment on a pull request.
-pub fn write_markdown(all: &Changes, screen: &mut Screen) -> io::Result<()> {
+pub fn write_markdown(all: &Changes, deletions: &[Deletion], screen: &mut Screen) -> io::Result<()> {
     let changes = &alike(&all.effective);
     if changes.is_empty() {
         writeln!(screen, "**Nothing that is in force changes.**")?;
     } else {
         writeln!(screen, "**What is in force changes in {}.**", Touched::by(changes).sentence())?;
+    }
+    for deletion in deletions.iter().filter(|it| !it.with.is_empty()) {
+        writeln!(screen, "\nWith `{}` {}.", deletion.object, gone_with(deletion))?;
     }
     let ends = Ends::new(changes);
     for change in changes {

@@ -72,3 +72,58 @@ fn applying_a_mistake_as_markdown() {
 fn deleting_a_mistake() {
     insta::assert_snapshot!(run("attache plan --delete backendtrafficpolicy/orders-too -f examples/envoy-gateway"));
 }
+
+#[test]
+fn deleting_a_namespace_takes_along_what_lives_in_it() {
+    insta::assert_snapshot!("a_namespace", run("attache plan --delete ns/baker -f examples/bakery"));
+    let markdown = run("attache plan --delete ns/baker -o markdown -f examples/bakery");
+    assert!(markdown.contains("With `Namespace/baker` go 5 Services, 2 RetryPolicies, 4 HTTPRoutes."), "{markdown}");
+    let json = run("attache plan --delete ns/infra -o json -f examples/bakery");
+    assert!(
+        json.contains("\"with\": [\n        \"RetryPolicy/infra/time-limit\",\n        \"Gateway/infra/main\""),
+        "{json}"
+    );
+}
+
+#[test]
+fn deleting_a_crd_takes_along_the_objects_of_its_kind() {
+    insta::assert_snapshot!(run(
+        "attache plan --delete crd/quotapolicies.acme.io -f crates/attache/tests/input/crd.yaml"
+    ));
+}
+
+#[test]
+fn what_is_applied_in_a_namespace_that_is_deleted_goes_too() {
+    let plan = "attache plan --apply - --delete ns/infra retrypolicy/pay-once -f examples/bakery";
+    insta::assert_snapshot!(run_with(plan, IMPATIENT));
+}
+
+#[test]
+fn deleting_a_section() {
+    insta::assert_snapshot!(run("attache plan --delete httproute/cakes#menu -f examples/bakery"));
+}
+
+#[test]
+fn applying_what_cannot_be_read() {
+    for (name, file, text) in [
+        ("a_change_that_is_not_there", "nowhere.yaml", ""),
+        ("a_broken_change", "-", "kind: [RetryPolicy\n"),
+        (
+            "a_change_that_is_half_broken",
+            "crates/attache/tests/bad-input/twice.yaml crates/attache/tests/bad-input/no-yaml.yaml",
+            "",
+        ),
+    ] {
+        insta::assert_snapshot!(name, run_with(&format!("attache plan --apply {file} -f examples/bakery"), text));
+    }
+}
+
+#[test]
+fn a_state_that_can_be_read_only_in_part() {
+    insta::assert_snapshot!(run("attache plan --delete retrypolicy/pay-once -f examples/bakery -f nowhere.yaml"));
+}
+
+#[test]
+fn standard_input_twice() {
+    insta::assert_snapshot!(run("attache plan --apply - -f -"));
+}
