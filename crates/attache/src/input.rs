@@ -86,7 +86,7 @@ impl Input {
         let there = objects.len();
         objects.extend(put);
         let known = || self.engine.kinds().iter().map(|(_, kind)| kind);
-        settle_scopes(&mut objects, |group, kind| is_cluster_scoped(known(), group, kind));
+        settle_scopes(&mut objects, &mut [], |group, kind| is_cluster_scoped(known(), group, kind));
         let mut put = objects.split_off(there);
         for object in &mut put {
             // Who changes an object does not make it younger.

@@ -142,7 +142,7 @@ rules! {
         "a listener has a protocol that the Gateway API does not know"
         "use HTTP, HTTPS, TLS, TCP or UDP"
     UNUSABLE_INPUT "unusable-input" Error
-        "part of the input cannot be read"
+        "part of the input cannot be used"
         "correct the file"
     UNUSED_HOSTNAME "unused-hostname" Warning
         "a hostname of a route is ignored: no listener of it has one in common"

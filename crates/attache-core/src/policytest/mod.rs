@@ -168,7 +168,7 @@ impl PolicyTest {
         let cluster_scoped = |group: &str, kind: &str| {
             built_in.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
         };
-        settle_scopes(&mut objects, cluster_scoped);
+        settle_scopes(&mut objects, &mut [], cluster_scoped);
         objects
     }
 

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::Fault;
 use crate::object::{Place, Places, count};
-use crate::value::{Map, Value};
+use crate::value::{Map, Path, Value};
 
 /// The deepest real documents are CRDs, some 60 levels. Values are walked recursively; this many levels fit any stack.
 pub const MAX_DEPTH: usize = 200;
@@ -22,6 +22,9 @@ pub struct Builder {
     scratch: Vec<Place>,
     anchors: HashMap<usize, Anchor>,
     aliased: usize,
+    /// Where the entries that `<<` brought into the open maps start in `places`.
+    merged: Vec<usize>,
+    repeated: Vec<Repeated>,
     /// How many collections there are around all of it.
     depth: usize,
 }
@@ -34,6 +37,25 @@ struct Node {
     /// Its part of `places`.
     first: usize,
     len: usize,
+}
+
+/// A key that a map has more than once.
+#[derive(Debug)]
+pub struct Repeated {
+    pub map: Path,
+    pub key: SmolStr,
+    /// The first value, which is lost.
+    pub lost: Place,
+    /// The last one, which counts.
+    pub kept: Place,
+}
+
+/// A whole value, and what was found on the way.
+#[derive(Debug)]
+pub struct Built {
+    pub value: Value,
+    pub places: Places,
+    pub repeated: Vec<Repeated>,
 }
 
 #[derive(Debug)]
@@ -182,11 +204,11 @@ impl Builder {
     }
 
     /// The value that is complete, if there was one; the next one can follow.
-    pub fn take(&mut self) -> Option<(Value, Places)> {
+    pub fn take(&mut self) -> Option<Built> {
         let root = self.nodes.pop()?;
         let places = Places::new(&self.places);
         self.places.clear();
-        Some((root.value, places))
+        Some(Built { value: root.value, places, repeated: std::mem::take(&mut self.repeated) })
     }
 
     fn slot(&mut self) -> Slot {
@@ -233,6 +255,7 @@ impl Builder {
             let mut first = first + 1;
             for (key, value) in map.entries() {
                 let len = count(value);
+                self.merged.push(first);
                 self.nodes.push(Node { key: key.clone(), value: value.clone(), first, len });
                 first += len;
             }
@@ -259,15 +282,49 @@ impl Builder {
             if last {
                 self.nodes.swap(kept, i);
                 kept += 1;
+            } else {
+                self.repeat(frame, i);
             }
         }
         self.nodes.truncate(kept);
+        let own = self.merged.iter().rposition(|first| *first < frame.first).map_or(0, |at| at + 1);
+        self.merged.truncate(own);
         self.scratch.clear();
         for node in &self.nodes[frame.children..] {
             self.scratch.extend_from_slice(&self.places[node.first..node.first + node.len]);
         }
         self.places.truncate(frame.first + 1);
         self.places.append(&mut self.scratch);
+    }
+
+    /// Takes note that a child of a map has the key of the next one, unless one of them is merged: that is what merging is for.
+    fn repeat(&mut self, frame: &Frame, child: usize) {
+        let (lost, kept) = (&self.nodes[child], &self.nodes[child + 1]);
+        if self.merged.contains(&lost.first) || self.merged.contains(&kept.first) {
+            return;
+        }
+        let (key, lost, kept) = (lost.key.clone(), self.places[lost.first], self.places[kept.first]);
+        let map = self.path(frame);
+        match self.repeated.last_mut() {
+            Some(before) if before.key == key && before.map == map => before.kept = kept,
+            _ => self.repeated.push(Repeated { map, key, lost, kept }),
+        }
+    }
+
+    /// The way to a collection that has just been closed.
+    fn path(&self, frame: &Frame) -> Path {
+        let mut around: Option<&Frame> = None;
+        let mut path = Path::default();
+        for frame in self.frames.iter().chain([frame]) {
+            path = match (&frame.slot, around) {
+                (Slot::Entry(key), _) => path.key(key.clone()),
+                (Slot::Merge(_), _) => path.key("<<"),
+                (Slot::Item, Some(list)) => path.index(frame.children - list.children),
+                (Slot::Item, None) => path,
+            };
+            around = Some(frame);
+        }
+        path
     }
 
     fn define(&mut self, anchor: usize, value: &Value, first: usize, height: usize, place: Place) -> Result<(), Fault> {

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 
 use smol_str::SmolStr;
 
-use super::build::{Builder, Collection};
+use super::build::{Builder, Built, Collection};
 use super::split::Part;
 use super::{Fault, scalar};
 use crate::object::{Place, Places};
 use crate::value::Value;
 
-pub fn read(part: &Part) -> Result<Option<(Value, Places)>, Fault> {
+pub fn read(part: &Part) -> Result<Option<Built>, Fault> {
     let Part { text, start } = *part;
     let at = Position { at: 0, line: start.line, line_start: 0, column: usize::from(start.column) };
     let mut reader = Reader { text, at, leap: None, builder: Builder::default() };
@@ -19,11 +19,12 @@ pub fn read(part: &Part) -> Result<Option<(Value, Places)>, Fault> {
     Ok(reader.builder.take())
 }
 
-/// As [`read`], but what lies between two positions is skipped. None if the first is not where `items` of the document begin.
+/// As [`read`], but what lies between two positions is skipped. None if the first is not where `items` of the document
+/// begin, or something is wrong.
 pub fn read_around(text: &str, from: Position, to: Position) -> Option<(Value, Places)> {
     let mut reader = Reader { text, at: Position::START, leap: Some((from, to)), builder: Builder::default() };
     reader.document().ok()?;
-    if reader.leap.is_some() { None } else { reader.builder.take() }
+    if reader.leap.is_some() { None } else { sound(reader.builder.take()?) }
 }
 
 /// The items from a position up to the end of the text, each followed by a comma. None if it is something else.
@@ -32,13 +33,17 @@ pub fn read_items(text: &str, from: Position) -> Option<Vec<(Value, Places)>> {
     let mut values = Vec::new();
     while reader.at.at < text.len() {
         reader.complete().ok()?;
-        values.push(reader.builder.take()?);
+        values.push(sound(reader.builder.take()?)?);
         if reader.peek() != Some(b',') {
             return None;
         }
         reader.at.at += 1;
     }
     Some(values)
+}
+
+fn sound(built: Built) -> Option<(Value, Places)> {
+    built.repeated.is_empty().then_some((built.value, built.places))
 }
 
 /// Where a reader is in a text.

@@ -37,7 +37,7 @@ pub fn read(file: &Arc<str>, text: &str, progress: &(impl Fn(usize) + Sync)) -> 
     const NUMBER: u32 = 1;
     let items = stretches.into_par_iter().map(|items| objects::items(file, NUMBER, items, assumed.as_ref()));
     let items: Vec<Reading> = items.collect();
-    let last = objects::objects(file, Document { number: NUMBER, body, places });
+    let last = objects::objects(file, Document { number: NUMBER, body, places, repeated: Vec::new() });
     Some(items.into_iter().chain([last]).fold(Reading::default(), Reading::joined))
 }
 

@@ -14,6 +14,7 @@ mod emit;
 mod json;
 mod list;
 mod objects;
+mod repeated;
 mod scalar;
 mod scope;
 mod secret;
@@ -35,6 +36,7 @@ pub use emit::to_yaml;
 pub use objects::nested;
 pub use scope::{declares_scope, described_kind, settle_scopes};
 
+use build::{Built, Repeated};
 use split::Part;
 
 /// What text says, and what is wrong with it.
@@ -80,11 +82,18 @@ fn read_documents(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) 
         .reduce(Reading::default, Reading::joined)
 }
 
-/// Reads the one value of a text; null if there is none. For values that are not objects.
+/// Reads the one value of a text; null if there is none. For values that are not objects: kubectl never sees them, and so
+/// no key may be there twice.
 pub fn read_value(text: &str) -> Result<Value, Problem> {
     match split::split(text).as_slice() {
         [] => Ok(Value::Null),
-        [part] => Ok(document(1, part)?.map_or(Value::Null, |document| document.body)),
+        [part] => match document(1, part)? {
+            None => Ok(Value::Null),
+            Some(document) => match repeated::problems(1, &document.repeated).next() {
+                None => Ok(document.body),
+                Some(problem) => Err(problem),
+            },
+        },
         [_, second, ..] => Err(Problem::error("expected one document, found several").in_document(2, second.start)),
     }
 }
@@ -96,6 +105,7 @@ struct Document {
     number: u32,
     body: Value,
     places: Places,
+    repeated: Vec<Repeated>,
 }
 
 /// `None` for an empty document.
@@ -107,8 +117,8 @@ fn document(number: u32, part: &Part<'_>) -> Result<Option<Document>, Problem> {
         yaml::read(part)
     };
     match read {
-        Ok(Some((Value::Null, _)) | None) => Ok(None),
-        Ok(Some((body, places))) => Ok(Some(Document { number, body, places })),
+        Ok(Some(Built { value: Value::Null, .. }) | None) => Ok(None),
+        Ok(Some(Built { value: body, places, repeated })) => Ok(Some(Document { number, body, places, repeated })),
         Err(fault) if part.line(fault.place).contains("{{") => {
             let help = "this looks like a template: render it first, for example with `helm template`";
             Err(fault.help(help).problem(number))

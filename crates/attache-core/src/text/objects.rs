@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use smol_str::SmolStr;
 
-use super::{Document, Reading, secret};
+use super::{Document, Reading, repeated, secret};
 use crate::object::{Object, ObjectRef, Places, Source, count, position};
 use crate::problem::Problem;
 use crate::value::{Path, Value};
@@ -14,6 +14,10 @@ use crate::value::{Path, Value};
 pub(super) fn objects(file: &Arc<str>, document: Document) -> Reading {
     let mut reader = Reader { file, document: document.number, reading: Reading::default() };
     reader.document(document.body, document.places, None);
+    let Reading { objects, problems } = &mut reader.reading;
+    let object = if let [object] = objects.as_slice() { Some(&object.id) } else { None };
+    let repeated = repeated::problems(document.number, &document.repeated).map(|problem| problem.in_file(file));
+    problems.extend(repeated.map(|problem| Problem { object: object.cloned().map(Box::new), ..problem }));
     reader.reading
 }
 

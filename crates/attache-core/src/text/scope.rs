@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use crate::object::{Object, ObjectRef};
+use crate::problem::Problem;
 
 /// The kinds that are cluster-scoped and whose CRD is rarely in the input.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
@@ -45,9 +46,9 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
 ];
 
 /// Gives every namespaced object without a namespace the namespace `default`, and takes it from cluster-scoped
-/// ones. A kind is cluster-scoped if a CRD or a PolicyKind among the objects says so, else if `cluster_scoped`
-/// says so, else if it is known to be.
-pub fn settle_scopes(objects: &mut [Object], cluster_scoped: impl Fn(&str, &str) -> bool) {
+/// ones; so it is done with the objects that problems are about. A kind is cluster-scoped if a CRD or a PolicyKind among
+/// the objects says so, else if `cluster_scoped` says so, else if it is known to be.
+pub fn settle_scopes(objects: &mut [Object], problems: &mut [Problem], cluster_scoped: impl Fn(&str, &str) -> bool) {
     let declared: HashMap<(SmolStr, SmolStr), bool> = objects.iter().filter_map(declaration).collect();
     let is_cluster_scoped = |id: &ObjectRef| {
         declared.get(&(id.group.clone(), id.kind.clone())).copied().unwrap_or_else(|| {
@@ -55,16 +56,20 @@ pub fn settle_scopes(objects: &mut [Object], cluster_scoped: impl Fn(&str, &str)
                 || CLUSTER_SCOPED.binary_search(&(id.group.as_str(), id.kind.as_str())).is_ok()
         })
     };
+    let settle = |id: &mut ObjectRef, cluster: bool| {
+        if cluster {
+            id.namespace = SmolStr::default();
+        } else if id.namespace.is_empty() {
+            id.namespace = SmolStr::new_static("default");
+        }
+    };
     let is_alike = |a: &Object, b: &Object| a.id.kind == b.id.kind && a.id.group == b.id.group;
     for alike in objects.chunk_by_mut(is_alike) {
         let cluster = alike.first().is_some_and(|object| is_cluster_scoped(&object.id));
-        for Object { id, .. } in alike {
-            if cluster {
-                id.namespace = SmolStr::default();
-            } else if id.namespace.is_empty() {
-                id.namespace = SmolStr::new_static("default");
-            }
-        }
+        alike.iter_mut().for_each(|object| settle(&mut object.id, cluster));
+    }
+    for id in problems.iter_mut().filter_map(|problem| problem.object.as_deref_mut()) {
+        settle(id, is_cluster_scoped(id));
     }
 }
 

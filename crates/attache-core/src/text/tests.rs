@@ -9,7 +9,7 @@ use crate::object::count;
 use crate::value::Path;
 
 fn yaml(text: &str) -> Value {
-    read_value(text).unwrap()
+    document(1, &split::split(text)[0]).unwrap().unwrap().body
 }
 
 fn json(text: &str) -> Value {
@@ -18,7 +18,7 @@ fn json(text: &str) -> Value {
 
 fn read_text(text: &str) -> Reading {
     let mut reading = read(&Arc::from("f.yaml"), text);
-    settle_scopes(&mut reading.objects, |_, _| false);
+    settle_scopes(&mut reading.objects, &mut reading.problems, |_, _| false);
     reading
 }
 
@@ -108,6 +108,38 @@ fn a_broken_document_does_not_lose_the_others() {
     let places: Vec<_> =
         reading.problems.iter().map(|problem| (problem.document, problem.place.unwrap().line)).collect();
     assert_eq!(places, [(Some(2), 6), (Some(4), 15)]);
+}
+
+#[test]
+fn keys_that_are_there_twice_are_told() {
+    let two = object("one") + "spec:\n  a: 1\n" + &object("two") + "spec:\n  b: 1\n";
+    let reading = read_text(&two);
+    assert_eq!(names(&reading), ["Service/default/two"]);
+    insta::assert_snapshot!(problems(&two), @r"
+    error: `apiVersion`, `kind`, `metadata`, `spec` are written again on lines 7, 8, 9, 11, and only those count
+      --> f.yaml:1:13
+       in Service/default/two, apiVersion
+      help: put `---` between two objects
+    ");
+    let nested = object("x") + "spec:\n- 1\n- a.b: 1\n  a.b: 2\n  c: {d: 1, d: 1, e: 1}\n  a.b: 3\n";
+    let nested = read_text(&nested).problems;
+    let told: Vec<_> = nested.iter().map(|it| (it.place.unwrap().line, it.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (9, "`spec[1].c.d` is written again on line 9, and only that one counts"),
+            (7, "`spec[1][\"a.b\"]` is written again on line 10, and only that one counts"),
+        ]
+    );
+    let json = "{\"apiVersion\": \"v1\", \"kind\": \"K\", \"metadata\": {\"name\": \"x\",\n\"name\": \"y\"}}";
+    let told = problems(json);
+    assert!(
+        told.starts_with("error: `metadata.name` is written again on line 2, and only that one counts\n"),
+        "{told}"
+    );
+    assert_eq!(problems(&(object("x") + "b: &b {a: 1}\nc: {a: 2, <<: *b, a: 3, d: {<<: *b, a: 4}}\n")), "");
+    assert!(problems(&(object("x") + "b: &b {e: 1}\nc: {a: 2, a: 3, d: {<<: *b, e: 4}, <<: *b}\n")).contains("`c.a`"));
+    assert!(read_value("a: 1\na: 2\n").is_err());
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use granit_parser::{ErrorKind, Event, Marker, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
-use super::build::{Builder, Collection, MAX_DEPTH, too_deep};
+use super::build::{Builder, Built, Collection, MAX_DEPTH, too_deep};
 use super::split::Part;
 use super::{Fault, base64, scalar};
-use crate::object::{Place, Places};
+use crate::object::Place;
 use crate::value::Value;
 
 /// `None` if the document is empty.
-pub fn read(part: &Part) -> Result<Option<(Value, Places)>, Fault> {
+pub fn read(part: &Part) -> Result<Option<Built>, Fault> {
     let Part { text, start } = *part;
     let mut reader = Reader { builder: Builder::default(), start };
     let mut parser = Parser::new_from_str_with_options(text, options());

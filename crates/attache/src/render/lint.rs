@@ -75,9 +75,9 @@ impl LintView<'_> {
 pub fn write_findings(findings: &[&Finding], screen: &mut Screen) -> io::Result<()> {
     let mut table = Table::plain(2);
     let mut said = BTreeSet::new();
-    for of_object in findings.chunk_by(|a, b| a.problem.object == b.problem.object) {
-        if let Some(object) = of_object.first().and_then(|finding| finding.problem.object.as_ref()) {
-            table.row([paint(OBJECT, object).into()]);
+    for of_object in findings.chunk_by(|a, b| subject(&a.problem) == subject(&b.problem)) {
+        if let Some(subject) = of_object.first().and_then(|finding| subject(&finding.problem)) {
+            table.row([paint(OBJECT, subject).into()]);
         }
         for finding in of_object {
             let Problem { severity, place, message, help, .. } = &finding.problem;
@@ -99,6 +99,12 @@ pub fn write_findings(findings: &[&Finding], screen: &mut Screen) -> io::Result<
         }
     }
     table.write(screen)
+}
+
+/// What a problem is about: an object, or a document that is none.
+fn subject(problem: &Problem) -> Option<String> {
+    let object = problem.object.as_ref().map(ToString::to_string);
+    object.or_else(|| Some(format!("document {}", problem.document?)))
 }
 
 /// The rules, one line each.

@@ -72,7 +72,7 @@ impl Contents {
             let written = object.body.at(&["metadata", "namespace"]).and_then(|namespace| namespace.as_str());
             object.id.namespace = written.unwrap_or_default().into();
         }
-        settle_scopes(&mut objects, cluster_scoped);
+        settle_scopes(&mut objects, &mut [], cluster_scoped);
         let mut settled = objects.into_iter().skip(declarations);
         for ((_, file), length) in self.files.iter_mut().filter(|(rank, _)| ranks.contains(rank)).zip(lengths) {
             file.extend(settled.by_ref().take(length));

@@ -54,6 +54,11 @@ fn two_documents_with_one_name() {
 }
 
 #[test]
+fn two_documents_with_no_line_between_them() {
+    insta::assert_snapshot!(status_with("no-line.yaml"));
+}
+
+#[test]
 fn a_file_that_is_not_yaml() {
     insta::assert_snapshot!(status_with("no-yaml.yaml"));
 }
