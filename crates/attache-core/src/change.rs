@@ -139,30 +139,72 @@ pub(crate) fn changes_at(
     models: [Option<&Model>; 2],
     targets: [Vec<NodeId>; 2],
 ) -> Vec<Change> {
-    let mut scopes: BTreeMap<ScopeName, [Option<ChainId>; 2]> = BTreeMap::new();
+    let mut names = Names::default();
+    let mut scopes: HashMap<Named, [Option<ChainId>; 2]> = HashMap::new();
     for side in 0..2 {
         let Some(model) = models[side] else { continue };
         for target in &targets[side] {
-            let mut found = |name, chain| scopes.entry(name).or_default()[side] = Some(chain);
-            each_scope(engines[side], model, *target, &mut found);
+            model.scopes(engines[side].world(), *target, &mut |scope| {
+                let mut number = |node| names.of(engines[side], side, node);
+                let named = (scope.nodes.iter().map(|node| number(*node)).collect(), scope.from.map(&mut number));
+                scopes.entry(named).or_default()[side] = Some(scope.chain);
+            });
         }
     }
-    let mut groups: Vec<Change> = Vec::new();
-    let mut by_chains: HashMap<[Option<ChainId>; 2], Option<usize>> = HashMap::new();
-    for (name, chains) in scopes {
-        let group = *by_chains.entry(chains).or_insert_with(|| {
+    // Most scopes have the chains of others.
+    let mut changes: HashMap<[Option<ChainId>; 2], Option<Change>> = HashMap::new();
+    for chains in scopes.values() {
+        changes.entry(*chains).or_insert_with(|| {
             let side = |side: usize| {
                 let (model, chain) = (models[side]?, chains[side]?);
                 (chain != ChainId::EMPTY).then(|| Arc::clone(model.effective(engines[side].world(), chain)))
             };
-            groups.push(change(kind, engines, side(0), side(1))?);
-            Some(groups.len() - 1)
+            change(kind, engines, side(0), side(1))
         });
-        if let Some(group) = group {
-            groups[group].scopes.push(name);
-        }
+    }
+    scopes.retain(|_, chains| changes.get(chains).is_some_and(Option::is_some));
+    let mut changed: Vec<(ScopeName, [Option<ChainId>; 2])> =
+        scopes.into_iter().map(|(named, chains)| (names.name(named), chains)).collect();
+    changed.sort_unstable();
+    let mut groups: Vec<Change> = Vec::new();
+    let mut at: HashMap<[Option<ChainId>; 2], usize> = HashMap::new();
+    for (name, chains) in changed {
+        let at = *at.entry(chains).or_insert_with(|| {
+            groups.extend(changes.remove(&chains).flatten());
+            groups.len() - 1
+        });
+        groups[at].scopes.push(name);
     }
     groups
+}
+
+/// A scope by the numbers of its names.
+type Named = (Box<[u32]>, Option<u32>);
+
+/// Nodes of one name, on either side, have one number.
+#[derive(Default)]
+struct Names {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+    of: [HashMap<NodeId, u32>; 2],
+}
+
+impl Names {
+    fn of(&mut self, engine: &Engine, side: usize, node: NodeId) -> u32 {
+        let Names { names, numbers, of } = self;
+        *of[side].entry(node).or_insert_with(|| {
+            let name = engine.topology().name(engine.objects(), node);
+            *numbers.entry(name).or_insert_with_key(|name| {
+                names.push(name.clone());
+                names.len() as u32 - 1
+            })
+        })
+    }
+
+    fn name(&self, (nodes, from): Named) -> ScopeName {
+        let name = |number: u32| self.names[number as usize].clone();
+        ScopeName { nodes: nodes.iter().map(|node| name(*node)).collect(), from: from.map(name) }
+    }
 }
 
 /// The nodes at which no scope can have changed, on each side: naming all scopes takes longer than all else.
@@ -183,14 +225,6 @@ fn untouched(engines: [&Engine; 2], models: [Option<&Model>; 2], twins: &Twins) 
         return [here, there];
     }
     [HashSet::new(), HashSet::new()]
-}
-
-fn each_scope(engine: &Engine, model: &Model, target: NodeId, found: &mut impl FnMut(ScopeName, ChainId)) {
-    let name = |node| engine.topology().name(engine.objects(), node);
-    model.scopes(engine.world(), target, &mut |scope| {
-        let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
-        found(ScopeName { nodes, from: scope.from.map(name) }, scope.chain);
-    });
 }
 
 pub(crate) fn change(

@@ -37,8 +37,8 @@ impl Step<'_> {
         let mut within = self.reach(targets, Topology::children);
         within.extend(&felt);
         within.extend(self.edited.nodes.as_slice());
-        let kin: Vec<NodeId> = within.iter().flat_map(|node| self.kin(*node)).collect();
-        let nodes = self.reach(within.into_iter().chain(kin), Topology::parents);
+        let kin = self.kin(within.iter().copied());
+        let nodes = self.reach(within.iter().copied().chain(kin), Topology::parents);
         let objects = self.engines().map(|engine| self.objects(engine, linked, &felt, &policies));
         let nodes = self.engines().map(|engine| in_order(&engine.topology, &nodes));
         Some(Around { nodes, policies, objects })
@@ -69,24 +69,34 @@ impl Step<'_> {
         found
     }
 
-    /// All nodes of the object that has one, before and after.
-    fn kin(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
-        self.engines().into_iter().flat_map(move |engine| {
-            let whole = engine.topology.whole(node);
-            [whole].into_iter().chain(engine.topology.sections(whole)).chain(engine.topology.frontend(whole))
+    /// All nodes of the objects that have some, before and after.
+    fn kin(&self, nodes: impl IntoIterator<Item = NodeId>) -> impl Iterator<Item = NodeId> {
+        let there = |node: NodeId| self.engines().into_iter().filter(move |engine| engine.topology.has(node));
+        let wholes = nodes.into_iter().flat_map(move |node| there(node).map(move |engine| engine.topology.whole(node)));
+        let wholes: HashSet<NodeId> = wholes.collect();
+        wholes.into_iter().flat_map(move |whole| {
+            there(whole).flat_map(move |engine| {
+                [whole].into_iter().chain(engine.topology.sections(whole)).chain(engine.topology.frontend(whole))
+            })
         })
+    }
+
+    /// All nodes of the objects at which policies on some nodes are met first.
+    fn kin_under(&self, nodes: HashSet<NodeId>) -> impl Iterator<Item = NodeId> {
+        let mut under = HashSet::new();
+        nodes.into_iter().for_each(|node| self.under(None, node, |node| _ = under.insert(node)));
+        self.kin(under)
     }
 
     /// The nodes at which the change begins.
     fn causes(&self, linked: &Linked) -> HashSet<NodeId> {
         let edited = self.edited.gone.iter().chain(&self.edited.lives).chain(&self.edited.housed).copied();
         let objects = linked.linked.iter().copied().chain(self.touched.iter().map(|touched| touched.id));
-        let mut causes: HashSet<NodeId> = edited.chain(objects.flat_map(|id| self.kin(NodeId::whole(id)))).collect();
-        for (policy, was) in linked.old.iter().filter(|(policy, was)| self.is_restacked(*policy, was)) {
-            for it in was.to.iter().chain(&self.next.attachments.of(*policy).to) {
-                self.under(None, it.node, |node| causes.extend(self.kin(node)));
-            }
-        }
+        let mut causes: HashSet<NodeId> = edited.chain(self.kin(objects.map(NodeId::whole))).collect();
+        let restacked = linked.old.iter().filter(|(policy, was)| self.is_restacked(*policy, was));
+        let nodes = restacked.flat_map(|(policy, was)| was.to.iter().chain(&self.next.attachments.of(*policy).to));
+        let nodes: HashSet<NodeId> = nodes.map(|it| it.node).collect();
+        causes.extend(self.kin_under(nodes));
         causes
     }
 
@@ -108,18 +118,16 @@ impl Step<'_> {
     }
 
     /// The nodes at which some policies are met first; none where that is everywhere.
-    fn targets(&self, policies: &BTreeSet<PolicyId>) -> Option<Vec<NodeId>> {
-        let roots: HashSet<NodeId> = self.roots().collect();
-        let mut targets = Vec::new();
-        for engine in self.engines() {
-            for it in policies.iter().flat_map(|policy| &engine.attachments.of(*policy).to) {
-                if roots.contains(&it.node) {
-                    return None;
-                }
-                self.under(None, it.node, |node| targets.extend(self.kin(node)));
-            }
+    fn targets(&self, policies: &BTreeSet<PolicyId>) -> Option<impl Iterator<Item = NodeId>> {
+        let attached = self.engines().into_iter().flat_map(|engine| {
+            let of = policies.iter().flat_map(|policy| &engine.attachments.of(*policy).to);
+            of.map(|it| it.node)
+        });
+        let attached: HashSet<NodeId> = attached.collect();
+        if self.roots().any(|root| attached.contains(&root)) {
+            return None;
         }
-        Some(targets)
+        Some(self.kin_under(attached))
     }
 
     /// The Namespaces that stand on top of all others, for some kind.
