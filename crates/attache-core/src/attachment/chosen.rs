@@ -1,6 +1,6 @@
 //! Targets chosen by labels alone: workloads, gateways and whole Namespaces.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
@@ -12,22 +12,27 @@ use crate::selector::selects;
 use crate::topology::{Level, Namespace, NodeId, Topology, label};
 use crate::value::Value;
 
-/// What can be chosen, by namespace, in order. Found out when somebody chooses.
+/// What can be chosen. Found out when somebody chooses.
 #[derive(Debug, Default)]
-pub struct Choosable<'o>(OnceCell<HashMap<&'o str, Vec<(NodeId, &'o Object)>>>);
+pub struct Choosable<'o>(OnceLock<ByNamespace<'o>>);
+
+/// In order.
+type ByNamespace<'o> = HashMap<&'o str, Vec<(NodeId, &'o Object)>>;
 
 impl<'o> Choosable<'o> {
-    fn get(&self, objects: &'o Objects, topology: &Topology) -> &HashMap<&'o str, Vec<(NodeId, &'o Object)>> {
-        self.0.get_or_init(|| {
-            let mut found: HashMap<&str, Vec<(NodeId, &Object)>> = HashMap::new();
-            for (id, object) in objects.iter() {
-                let node = NodeId::whole(id);
-                if matches!(topology.node(node).level, Level::Workload | Level::Gateway | Level::Backend) {
-                    found.entry(&object.id.namespace).or_default().push((node, object));
-                }
+    fn get(&self, objects: &'o Objects, topology: &Topology) -> &ByNamespace<'o> {
+        if let Some(known) = self.0.get() {
+            return known;
+        }
+        // Not below: to list objects may wait for other threads, and who does must not keep them waiting.
+        let mut found = ByNamespace::new();
+        for (id, object) in objects.iter() {
+            let node = NodeId::whole(id);
+            if matches!(topology.node(node).level, Level::Workload | Level::Gateway | Level::Backend) {
+                found.entry(&object.id.namespace).or_default().push((node, object));
             }
-            found
-        })
+        }
+        self.0.get_or_init(|| found)
     }
 }
 

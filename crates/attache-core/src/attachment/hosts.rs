@@ -1,6 +1,6 @@
 //! Targets named by host, as the clients of a mesh see them.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
@@ -11,28 +11,60 @@ use crate::policy::field;
 use crate::topology::{Level, NodeId, Topology};
 use crate::value::Value;
 
-/// Services and what else has hosts, by host, each with its namespace. Found out when somebody names one.
+/// Services and what else has hosts. Found out when somebody names one.
 #[derive(Debug, Default)]
-pub struct ByHost(OnceCell<HashMap<String, Vec<NodeId>>>);
+pub struct ByHost(OnceLock<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// By `name.namespace`, to which their hosts add a domain.
+    services: HashMap<String, Vec<NodeId>>,
+    /// By the hosts that they give themselves.
+    given: HashMap<String, Vec<NodeId>>,
+}
 
 impl ByHost {
-    fn get(&self, objects: &Objects, topology: &Topology, domain: &str) -> &HashMap<String, Vec<NodeId>> {
-        self.0.get_or_init(|| {
-            let mut found: HashMap<String, Vec<NodeId>> = HashMap::new();
-            for (id, object) in objects.iter() {
-                let node = NodeId::whole(id);
-                if topology.node(node).level != Level::Backend {
-                    continue;
-                }
-                let given = object.spec().list_at("hosts").iter().filter_map(Value::as_str);
-                given.for_each(|host| found.entry(host.to_string()).or_default().push(node));
-                if object.id.group.is_empty() {
-                    let host = format!("{}.{}.svc.{domain}", object.id.name, object.id.namespace);
-                    found.entry(host).or_default().push(node);
-                }
+    fn get(&self, objects: &Objects, topology: &Topology) -> &Known {
+        if let Some(known) = self.0.get() {
+            return known;
+        }
+        // Not below: to list objects may wait for other threads, and who does must not keep them waiting.
+        let known = Known::among(objects, topology);
+        self.0.get_or_init(|| known)
+    }
+}
+
+impl Known {
+    fn among(objects: &Objects, topology: &Topology) -> Known {
+        let mut known = Known::default();
+        for (id, object) in objects.iter() {
+            let node = NodeId::whole(id);
+            if topology.node(node).level != Level::Backend {
+                continue;
             }
-            found
-        })
+            let given = object.spec().list_at("hosts").iter().filter_map(Value::as_str);
+            given.for_each(|host| known.given.entry(host.to_string()).or_default().push(node));
+            if object.id.group.is_empty() {
+                let name = format!("{}.{}", object.id.name, object.id.namespace);
+                known.services.entry(name).or_default().push(node);
+            }
+        }
+        known
+    }
+
+    /// Who has a host, where that of a Service ends in `.svc` and this domain.
+    fn named(&self, host: &str, domain: &str) -> Vec<NodeId> {
+        let end = format!(".svc.{domain}");
+        let Some(suffix) = host.strip_prefix('*') else {
+            let service = host.strip_suffix(&end).and_then(|name| self.services.get(name));
+            return service.into_iter().chain(self.given.get(host)).flatten().copied().collect();
+        };
+        let services = self.services.iter().filter(|(name, _)| format!("{name}{end}").ends_with(suffix));
+        let matching = services.chain(self.given.iter().filter(|(host, _)| host.ends_with(suffix)));
+        let mut nodes: Vec<NodeId> = matching.flat_map(|(_, nodes)| nodes.iter().copied()).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
     }
 }
 
@@ -49,17 +81,7 @@ impl Attaching<'_> {
             true => host.to_string(),
             false => format!("{host}.{own}.svc.{}", hosts.domain),
         };
-        let by_host = self.by_host.get(self.objects, self.topology, &hosts.domain);
-        let nodes: Vec<NodeId> = match full.strip_prefix('*') {
-            None => by_host.get(&full).cloned().unwrap_or_default(),
-            Some(suffix) => {
-                let matching = by_host.iter().filter(|(host, _)| host.ends_with(suffix));
-                let mut nodes: Vec<NodeId> = matching.flat_map(|(_, nodes)| nodes.iter().copied()).collect();
-                nodes.sort_unstable();
-                nodes.dedup();
-                nodes
-            }
-        };
+        let nodes = self.by_host.get(self.objects, self.topology).named(&full, &hosts.domain);
         if nodes.is_empty() {
             return Err((Reason::TargetNotFound, format!("no Service or ServiceEntry has the host `{full}`")));
         }

@@ -9,6 +9,7 @@ mod ports;
 use std::sync::{Arc, LazyLock};
 
 use hashbrown::HashMap;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use smol_str::SmolStr;
 
 use crate::kinds::{CrossNamespace, KindId, LevelName, PolicyKind, Registry};
@@ -147,6 +148,7 @@ pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &Policies)
 
 pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies: &Policies) -> Attachments {
     let mut attaching = Attaching::new(objects, topology);
+    attaching.attach(kinds, policies);
     let mut by_ref: HashMap<&ObjectRef, PolicyId> = HashMap::new();
     let mut bound: HashMap<KindId, Vec<(PolicyId, &Object)>> = HashMap::new();
     for (id, policy) in policies.iter() {
@@ -157,8 +159,6 @@ pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies
         if kind.bindings.is_some() && policy.invalid.is_none() && !policy.disabled {
             bound.entry(policy.kind).or_default().push((id, objects.get(policy.object)));
         }
-        let attached = attaching.policy(id, policy, kind);
-        attaching.result.set(id, Some(attached));
     }
     for (id, kind) in kinds.iter() {
         if let Some(bindings) = &kind.bindings {
@@ -224,6 +224,17 @@ impl<'o> Attaching<'o> {
         Attaching { objects, topology, choosable, by_host, result: Attachments::default() }
     }
 
+    /// Attaches all policies to the targets that they themselves name.
+    fn attach(&mut self, kinds: &Registry, policies: &Policies) {
+        let all: Vec<(PolicyId, &Policy)> = policies.iter().collect();
+        let attached = all.into_par_iter().map(|(id, policy)| {
+            let attached = self.policy(id, policy, kinds.get(policy.kind));
+            (id.0.0 as usize, Some(Arc::new(attached)))
+        });
+        let attached: Vec<_> = attached.collect();
+        self.result.by_policy.put_all(attached.into_iter());
+    }
+
     /// What becomes of the targets that a policy itself names.
     pub fn policy(&self, id: PolicyId, policy: &Policy, kind: &PolicyKind) -> Attached {
         let mut result = Attached::default();
@@ -286,7 +297,7 @@ impl<'o> Attaching<'o> {
                 None => Ok(Vec::new()),
             },
             Wanted::Object { group, kind: wanted, namespace, name, section } => {
-                let id = self.identity(policy, group, wanted, namespace.as_deref(), name);
+                let id = self.identity(policy, group, wanted, namespace.as_ref(), name);
                 let from = self.permitted(policy, kind, &id)?;
                 let node = self
                     .topology
@@ -307,14 +318,22 @@ impl<'o> Attaching<'o> {
     }
 
     /// Who is meant: an object in the policy's namespace unless another is named, or a cluster-scoped one.
-    fn identity(&self, policy: &Object, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> ObjectRef {
-        let in_cluster = ObjectRef::new(group, kind, "", name);
+    fn identity(
+        &self,
+        policy: &Object,
+        group: &SmolStr,
+        kind: &SmolStr,
+        namespace: Option<&SmolStr>,
+        name: &SmolStr,
+    ) -> ObjectRef {
+        let (group, kind, name) = (group.clone(), kind.clone(), name.clone());
+        let in_cluster = ObjectRef { group, kind, namespace: SmolStr::default(), name };
         if namespace.is_none() && self.topology.find(self.objects, &in_cluster).is_some()
-            || ["Namespace", "GatewayClass"].contains(&kind)
+            || ["Namespace", "GatewayClass"].contains(&in_cluster.kind.as_str())
         {
             return in_cluster;
         }
-        ObjectRef::new(group, kind, namespace.unwrap_or(&policy.id.namespace), name)
+        ObjectRef { namespace: namespace.unwrap_or(&policy.id.namespace).clone(), ..in_cluster }
     }
 
     /// The namespace to which requests are limited, if the target may be targeted from here at all.

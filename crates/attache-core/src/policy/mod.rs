@@ -34,12 +34,12 @@ impl Policies {
         let of_kind = |(id, kind): (KindId, &'k PolicyKind)| {
             objects.each(&kind.group, &kind.kind).map(move |(object, it)| (object, it, id, kind))
         };
-        let all: Vec<_> = kinds.iter().flat_map(of_kind).collect();
-        let all = all.into_par_iter().map(|(object, it, id, kind)| read(object, it, id, kind));
+        let mut all: Vec<_> = kinds.iter().flat_map(of_kind).collect();
+        all.sort_by_key(|(object, ..)| *object);
+        let all = all.into_par_iter();
+        let all = all.map(|(object, it, id, kind)| (object.0 as usize, Some(Arc::new(read(object, it, id, kind)))));
         let mut policies = Policies::default();
-        for policy in all.collect::<Vec<Policy>>() {
-            policies.set(PolicyId(policy.object), Some(policy));
-        }
+        policies.0.put_all(all.collect::<Vec<_>>().into_iter());
         policies
     }
 
