@@ -6,7 +6,7 @@ use std::fmt;
 use attache_core::names::{KindName, known_kinds, nearest, qualified};
 use attache_core::object::{ObjectRef, Objects};
 use attache_core::problem::Problem;
-use attache_core::topology::{Owner, Topology};
+use attache_core::topology::Topology;
 use attache_core::value::Path;
 use smol_str::SmolStr;
 
@@ -68,8 +68,8 @@ impl Query {
     /// Finds what is meant. Without a namespace, in the query or in `namespace`, a name that only one object has is
     /// enough: files have no current namespace.
     pub fn find(&self, objects: &Objects, topology: &Topology, namespace: Option<&str>) -> Result<Target, Failure> {
-        let there = OfKind::collect(&self.kind, objects, topology)?;
-        let named: Vec<&ObjectRef> = there.ids.iter().copied().filter(|id| id.name == self.name).collect();
+        let there = OfKind::named(&self.kind, objects, topology)?;
+        let named = there.ids(|id| id.name == self.name);
         let fits = |id: &ObjectRef| match (&self.namespace, namespace) {
             (Some(wanted), _) => id.namespace == wanted.as_str(),
             (None, Some(wanted)) => id.namespace == wanted || id.namespace.is_empty(),
@@ -91,20 +91,20 @@ impl Query {
     }
 
     fn missing(&self, there: &OfKind, named: &[&ObjectRef], namespace: Option<&str>) -> Problem {
-        let kind = there.kind;
+        let (kind, ids) = (there.kind, there.ids(|_| true));
         let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
         let problem = Problem::error(format!("there is no {kind} `{}`{place}", self.name));
-        if there.ids.is_empty() {
+        if ids.is_empty() {
             return problem.help(format!("the input has no {kind} at all"));
         }
         if !named.is_empty() {
             return problem.help(did_you_mean(named.iter().take(3)));
         }
-        let near = nearest(&self.name, there.ids.iter().map(|id| id.name.as_str()));
-        let near = there.ids.iter().filter(|id| near.contains(&id.name.as_str())).take(3);
+        let near = nearest(&self.name, ids.iter().map(|id| id.name.as_str()));
+        let near = ids.iter().filter(|id| near.contains(&id.name.as_str())).take(3);
         match near.clone().next() {
             Some(_) => problem.help(did_you_mean(near)),
-            None => problem.help(format!("there are {}", listed(there.ids.iter(), 5))),
+            None => problem.help(format!("there are {}", listed(ids.iter(), 5))),
         }
     }
 
@@ -121,38 +121,39 @@ impl Query {
 
 /// Everything of the kind that was asked for.
 struct OfKind<'a> {
+    objects: &'a Objects,
+    topology: &'a Topology,
     kind: &'a str,
-    ids: Vec<&'a ObjectRef>,
+    /// Group and kind: several may be called so.
+    wanted: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> OfKind<'a> {
-    fn collect(name: &KindName, objects: &'a Objects, topology: &'a Topology) -> Result<OfKind<'a>, Failure> {
-        let only_named = topology.nodes().filter(|(_, node)| matches!(node.owner, Owner::Named(_)));
-        let only_named: Vec<&ObjectRef> = only_named.map(|(node, _)| topology.id(objects, node)).collect();
-        let kinds: BTreeSet<(&str, &str)> = objects
-            .kinds()
-            .chain(only_named.iter().copied().map(|id| (id.group.as_str(), id.kind.as_str())))
-            .chain(known_kinds())
-            .collect();
+    fn named(name: &KindName, objects: &'a Objects, topology: &'a Topology) -> Result<OfKind<'a>, Failure> {
+        let only_named = topology.named().map(|id| (id.group.as_str(), id.kind.as_str()));
+        let kinds: BTreeSet<(&str, &str)> = objects.kinds().chain(only_named).chain(known_kinds()).collect();
         let wanted: Vec<(&str, &str)> =
             kinds.iter().copied().filter(|(group, kind)| name.matches(group, kind)).collect();
-        let Some((_, kind)) = wanted.first().copied() else {
-            let words = kinds.iter().map(|(_, kind)| kind.to_lowercase());
-            let near = nearest(&name.to_string(), words);
-            let help = match near.is_empty() {
-                false => did_you_mean(near),
-                true => format!("the input has {}", listed(objects.kinds().map(|(_, kind)| kind), 12)),
-            };
-            return Err(Problem::error(format!("unknown kind `{name}`")).help(help).into());
+        if let Some((_, kind)) = wanted.first().copied() {
+            return Ok(OfKind { objects, topology, kind, wanted });
+        }
+        let words = kinds.iter().map(|(_, kind)| kind.to_lowercase());
+        let near = nearest(&name.to_string(), words);
+        let help = match near.is_empty() {
+            false => did_you_mean(near),
+            true => format!("the input has {}", listed(objects.kinds().map(|(_, kind)| kind), 12)),
         };
-        let mut ids: Vec<&ObjectRef> = wanted
-            .iter()
-            .flat_map(|(group, kind)| objects.each(group, kind).map(|(_, object)| &object.id))
-            .chain(only_named.into_iter().filter(|id| wanted.contains(&(&id.group, &id.kind))))
-            .collect();
+        Err(Problem::error(format!("unknown kind `{name}`")).help(help).into())
+    }
+
+    /// Those that are such, in order.
+    fn ids(&self, is_such: impl Fn(&ObjectRef) -> bool) -> Vec<&'a ObjectRef> {
+        let objects = self.wanted.iter().flat_map(|(group, kind)| self.objects.each(group, kind));
+        let only_named = self.topology.named().filter(|id| self.wanted.contains(&(&id.group, &id.kind)));
+        let all = objects.map(|(_, object)| &object.id).chain(only_named);
+        let mut ids: Vec<&ObjectRef> = all.filter(|id| is_such(id)).collect();
         ids.sort();
-        ids.dedup();
-        Ok(OfKind { kind, ids })
+        ids
     }
 }
 

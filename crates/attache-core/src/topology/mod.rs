@@ -135,6 +135,11 @@ impl Topology {
         self.find(objects, &ObjectRef::new("", "Namespace", "", name))
     }
 
+    /// Everything that exists only by being named, in order.
+    pub fn named(&self) -> impl Iterator<Item = &ObjectRef> + Clone {
+        self.by_name.keys()
+    }
+
     /// The sections of a whole object, in order.
     pub fn sections(&self, id: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
         self.node(id).sections()
