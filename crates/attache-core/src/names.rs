@@ -89,7 +89,7 @@ pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T
         .into_iter()
         .filter_map(|candidate| {
             let text = candidate.as_ref().to_lowercase();
-            let distance = strsim::damerau_levenshtein(&word, &text);
+            let distance = distance(&word, &text);
             let allowed = word.chars().count().max(text.chars().count()).div_ceil(3).min(4);
             let contained = word.len() >= 3 && text.contains(&word);
             (distance <= allowed || contained).then_some((distance, candidate))
@@ -102,9 +102,29 @@ pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T
     near.into_iter().take(3).map(|(_, candidate)| candidate).collect()
 }
 
+/// How many letters are to be changed, added, left out or swapped.
+fn distance(a: &str, b: &str) -> usize {
+    // How both start and end makes no difference, and of many names the most are little else.
+    let same = |(a, b): &(char, char)| a == b;
+    let start = a.chars().zip(b.chars()).take_while(same).map(|(letter, _)| letter.len_utf8()).sum::<usize>();
+    let (a, b) = (&a[start..], &b[start..]);
+    let ends = a.chars().rev().zip(b.chars().rev());
+    let end = ends.take_while(same).map(|(letter, _)| letter.len_utf8()).sum::<usize>();
+    strsim::damerau_levenshtein(&a[..a.len() - end], &b[..b.len() - end])
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn how_both_start_and_end_makes_no_difference(a in "[abé]{0,8}", b in "[abé]{0,8}") {
+            prop_assert_eq!(distance(&a, &b), strsim::damerau_levenshtein(&a, &b));
+        }
+    }
 
     const GATEWAY: &str = "gateway.networking.k8s.io";
 
