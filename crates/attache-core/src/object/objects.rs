@@ -3,6 +3,9 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+
 use super::{Object, ObjectId, ObjectRef};
 use crate::table::{Finder, Table, hash};
 
@@ -19,8 +22,6 @@ pub struct Objects {
 impl Objects {
     /// Of several objects with one name the last is kept.
     pub fn new(list: Vec<Object>) -> Self {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        use rayon::slice::ParallelSliceMut;
         let mut list: Vec<Arc<Object>> = list.into_par_iter().map(Arc::new).collect();
         list.par_sort_by(|a, b| a.id.cmp(&b.id));
         list.reverse();
@@ -31,7 +32,8 @@ impl Objects {
 
     fn sorted(list: Vec<Arc<Object>>) -> Self {
         let count = list.len();
-        let by_ref = Finder::new(list.iter().enumerate().map(|(i, object)| (hash(&object.id), i as u32)));
+        let hashes: Vec<u64> = list.par_iter().map(|object| hash(&object.id)).collect();
+        let by_ref = Finder::new(hashes.into_iter().zip(0..count as u32));
         let order = Order::known((0..count as u32).map(ObjectId).collect());
         Objects { slots: list.into_iter().map(Some).collect(), by_ref, count, order }
     }
@@ -85,12 +87,13 @@ impl Objects {
 
     /// Group and kind of everything there is, each once, in order.
     pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
-        let same = |a: &ObjectId, b: &ObjectId| {
-            let (a, b) = (&self.get(*a).id, &self.get(*b).id);
-            a.kind == b.kind && a.group == b.group
-        };
-        let firsts = self.order().chunk_by(same).filter_map(|chunk| chunk.first());
-        firsts.map(|id| &self.get(*id).id).map(|id| (id.group.as_str(), id.kind.as_str()))
+        let mut rest = self.order();
+        std::iter::from_fn(move || {
+            let first = &self.get(*rest.first()?).id;
+            let is_like_it = |id: &ObjectRef| id.kind == first.kind && id.group == first.group;
+            rest = &rest[rest.partition_point(|id| is_like_it(&self.get(*id).id))..];
+            Some((first.group.as_str(), first.kind.as_str()))
+        })
     }
 
     /// The ids of all objects of one kind, in order.
@@ -208,7 +211,6 @@ impl Order {
     }
 
     fn sorted(&self, objects: &Objects) -> Arc<[ObjectId]> {
-        use rayon::slice::ParallelSliceMut;
         let name = |id: &ObjectId| &objects.get(*id).id;
         let Some(before) = &self.before else {
             let slots = objects.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());

@@ -36,9 +36,9 @@ pub fn read(file: &Arc<str>, text: &str, progress: &(impl Fn(usize) + Sync)) -> 
     progress(text.len() - (last.at - first.at));
     const NUMBER: u32 = 1;
     let items = stretches.into_par_iter().map(|items| objects::items(file, NUMBER, items, assumed.as_ref()));
-    let items: Vec<Reading> = items.collect();
-    let last = objects::objects(file, Document { number: NUMBER, body, places, repeated: Vec::new() });
-    Some(items.into_iter().chain([last]).fold(Reading::default(), Reading::joined))
+    let mut items: Vec<Reading> = items.collect();
+    items.push(objects::objects(file, Document { number: NUMBER, body, places, repeated: Vec::new() }));
+    Some(Reading::concat(items))
 }
 
 /// Where stretches of items may start; the last one is not to be read.

@@ -47,6 +47,12 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// All of them, one after the other.
+    pub fn concat(all: Vec<Reading>) -> Reading {
+        let objects = Vec::with_capacity(all.iter().map(|reading| reading.objects.len()).sum());
+        all.into_iter().fold(Reading { objects, problems: Vec::new() }, Reading::joined)
+    }
+
     pub fn joined(mut self, mut other: Reading) -> Reading {
         self.objects.append(&mut other.objects);
         self.problems.append(&mut other.problems);

@@ -62,7 +62,11 @@ pub fn name(level: Level, section: &Value, position: usize) -> SmolStr {
 }
 
 fn rule(position: usize) -> SmolStr {
-    const FIRST: [&str; 4] = ["rule-1", "rule-2", "rule-3", "rule-4"];
+    /// A route has at most so many.
+    const FIRST: [&str; 16] = [
+        "rule-1", "rule-2", "rule-3", "rule-4", "rule-5", "rule-6", "rule-7", "rule-8", "rule-9", "rule-10", "rule-11",
+        "rule-12", "rule-13", "rule-14", "rule-15", "rule-16",
+    ];
     FIRST.get(position).map_or_else(|| format_smolstr!("rule-{}", position + 1), |name| SmolStr::new_static(name))
 }
 

@@ -1,28 +1,39 @@
 //! Objects that are there more than once.
 
-use std::collections::HashMap;
-
 use attache_core::object::Object;
 use attache_core::problem::Problem;
+use attache_core::table::hash;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 
 /// Keeps the last of the objects that have one name, with a warning that says where both are.
 pub fn keep_last(objects: Vec<Object>) -> (Vec<Object>, Vec<Problem>) {
-    let mut last = HashMap::with_capacity(objects.len());
-    let mut warnings = Vec::new();
-    let mut dropped = Vec::new();
-    for (i, object) in objects.iter().enumerate() {
-        if let Some(before) = last.insert(&object.id, i) {
-            warnings.push(twice(&objects[before], object));
-            dropped.push(before);
-        }
+    let twice = pairs(&objects);
+    if twice.is_empty() {
+        return (objects, Vec::new());
     }
-    if dropped.is_empty() {
-        return (objects, warnings);
-    }
+    let warnings = twice.iter().map(|(at, before)| self::twice(&objects[*before], &objects[*at])).collect();
+    let mut dropped: Vec<usize> = twice.into_iter().map(|(_, before)| before).collect();
     dropped.sort_unstable();
     let kept = objects.into_iter().enumerate();
     let kept = kept.filter(|(i, _)| dropped.binary_search(i).is_err()).map(|(_, object)| object).collect();
     (kept, warnings)
+}
+
+/// Every object whose name another has before it, and the last of those, in order.
+fn pairs(objects: &[Object]) -> Vec<(usize, usize)> {
+    let hashes = objects.par_iter().enumerate().map(|(at, object)| (hash(&object.id), at));
+    let mut hashes: Vec<(u64, usize)> = hashes.collect();
+    hashes.par_sort_unstable();
+    let mut pairs = Vec::new();
+    for alike in hashes.chunk_by(|(a, _), (b, _)| a == b).filter(|alike| alike.len() > 1) {
+        for (i, &(_, at)) in alike.iter().enumerate() {
+            let before = alike[..i].iter().rev().find(|(_, before)| objects[*before].id == objects[at].id);
+            pairs.extend(before.map(|(_, before)| (at, *before)));
+        }
+    }
+    pairs.sort_unstable();
+    pairs
 }
 
 pub fn twice(earlier: &Object, object: &Object) -> Problem {

@@ -47,7 +47,8 @@ pub fn read_all(inputs: &[PathBuf], quiet: bool) -> Reading {
     let mut readings: Vec<(usize, Reading)> =
         files.into_par_iter().map(|(at, file)| (at, read(&file, &progress))).collect();
     readings.sort_by_key(|(at, _)| *at);
-    readings.into_iter().fold(Reading { problems, ..Reading::default() }, |all, (_, reading)| all.joined(reading))
+    let first = Reading { problems, ..Reading::default() };
+    Reading::concat([first].into_iter().chain(readings.into_iter().map(|(_, reading)| reading)).collect())
 }
 
 /// Each object once, and in a namespace only if its kind is.
