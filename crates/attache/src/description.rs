@@ -8,7 +8,7 @@ use attache_core::lint::{Finding, lint_some};
 use attache_core::model::Model;
 use attache_core::object::{Object, ObjectId, ObjectRef};
 use attache_core::policy::{PolicyId, Wanted};
-use attache_core::topology::{Level, NodeId};
+use attache_core::topology::{Level, NodeId, Refused};
 
 use crate::input::Input;
 use crate::scopes::{Focus, Group};
@@ -162,7 +162,12 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
     let engine = &input.engine;
     let whole = target.id.to_string();
     let is_it = |name: &str| name.split('#').next() == Some(whole.as_str());
-    let refused = engine.topology().refused(engine.objects()).iter().filter(|it| is_it(&it.parent) || is_it(&it.child));
+    let (topology, objects) = (engine.topology(), engine.objects());
+    let parents = input.nodes(target).into_iter().flat_map(|node| topology.parents(node));
+    let unserved: BTreeSet<&Refused> = parents.filter_map(|parent| topology.why_unserved(objects, *parent)).collect();
+    // Listeners that conflict with each other are one finding.
+    let is_why = |it: &&Refused| unserved.iter().any(|why| (why.by, &why.message) == (it.by, &it.message));
+    let refused = topology.refused(objects).iter().filter(|it| is_it(&it.parent) || is_it(&it.child) || is_why(it));
     let refused: Vec<_> = refused.map(|it| (it.by, &it.path)).collect();
     let policies = engine.policies().map(|(policy, _)| policy);
     let unwanted = policies.filter(|policy| wants(input, *policy, &target.id) && !engine.refusals(*policy).is_empty());

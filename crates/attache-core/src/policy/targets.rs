@@ -157,7 +157,7 @@ fn wanted(value: &Value, path: &Path, selects: bool) -> Result<Wanted, String> {
     }
     let text = |key: &str| value.get_str(key).filter(|text| !text.is_empty()).map(SmolStr::new);
     let kind = text("kind").ok_or_else(|| format!("`{path}` has no `kind`"))?;
-    let group = value.get_str("group").map_or_else(|| usual_group(&kind).into(), SmolStr::new);
+    let group = value.get_str("group").map_or_else(|| usual_group(&kind), plain_group).into();
     let section = text("sectionName");
     let selector = value.get("selector").or(selects.then_some(value));
     match (text("name"), selector) {
@@ -182,6 +182,11 @@ fn namespaces(value: &Value) -> Result<From, String> {
         }
         Some(other) => Err(format!("unknown value `{other}` for `namespaces.from`: use `Same`, `All` or `Selector`")),
     }
+}
+
+/// The core group has no name, and some call it by one.
+fn plain_group(group: &str) -> &str {
+    if group == "core" { "" } else { group }
 }
 
 /// The group of a kind whose group was left out.

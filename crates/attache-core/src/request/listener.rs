@@ -38,9 +38,15 @@ pub enum Nobody {
     Name,
 }
 
-pub fn doors<'o>(world: World<'o>, gateway: NodeId) -> Vec<Door<'o>> {
+/// The listeners that are served, and those that are not.
+pub fn doors<'o>(world: World<'o>, gateway: NodeId) -> (Vec<Door<'o>>, Vec<Door<'o>>) {
     let listeners = world.topology.listeners(world.objects, gateway).into_iter();
-    listeners.map(|(node, listener)| Door { node, listener }).filter(|door| world.topology.served(door.node)).collect()
+    listeners.map(|(node, listener)| Door { node, listener }).partition(|door| world.topology.served(door.node))
+}
+
+/// Whether a listener would take a request, if nobody else did.
+pub fn suits(request: &Request, door: &Door) -> bool {
+    on_port(request, door) && speaks(request, door) && knows(request, door)
 }
 
 pub fn receive<'o>(request: &Request, doors: &[Door<'o>]) -> Reception<'o> {

@@ -29,7 +29,8 @@ pub const HTTP_RANK: [&str; 5] = [
     "asks for more headers",
     "asks for more query parameters",
 ];
-pub const GRPC_RANK: [&str; 5] = ["has the longer service", "has the longer method", "asks for more headers", "", ""];
+pub const GRPC_RANK: [&str; 5] =
+    ["has the more exact kind of call", "has the longer service", "has the longer method", "asks for more headers", ""];
 
 /// What a match asks for and the request does not have.
 #[derive(Clone, Debug)]
@@ -148,9 +149,10 @@ pub fn grpc<'o>(request: &Request, wanted: &'o Value) -> Result<Fit<'o>, Mismatc
     let (service, method) = called.rsplit_once('/').unwrap_or((called, ""));
     let call = wanted.get("method").unwrap_or(&Value::Null);
     let part = |name| call.get_str(name).filter(|text| !text.is_empty());
+    let is_pattern = call.get_str("type") == Some("RegularExpression");
     let holds = |wanted: Option<&'o str>, called: &str| match wanted {
         None => Ok(true),
-        Some(wanted) if call.get_str("type") == Some("RegularExpression") => matches_pattern(wanted, called),
+        Some(wanted) if is_pattern => matches_pattern(wanted, called),
         Some(wanted) => Ok(wanted == called),
     };
     if !holds(part("service"), service)? {
@@ -160,7 +162,10 @@ pub fn grpc<'o>(request: &Request, wanted: &'o Value) -> Result<Fit<'o>, Mismatc
         return Err(Mismatch::GrpcMethod(part("method").unwrap_or_default()));
     }
     let length = |name| part(name).map_or(0, str::len);
-    Ok(Fit { rank: [length("service"), length("method"), headers(request, wanted)?, 0, 0], prefix: None })
+    let (service, method) = (length("service"), length("method"));
+    // The length of a pattern says nothing of how much it asks for: as with paths, what is exact goes first.
+    let kind = if service + method == 0 { 0 } else { 2 - usize::from(is_pattern) };
+    Ok(Fit { rank: [kind, service, method, headers(request, wanted)?, 0], prefix: None })
 }
 
 /// The number of headers that a match asks for, if the request has them.

@@ -33,7 +33,10 @@ pub fn any_gateway(
     let mut trace = match listening.as_slice() {
         [] => {
             let Request { scheme, host, port, .. } = request;
-            let reason = format!("no gateway listens for {} on port {port} and host `{host}`", scheme.name());
+            let closed = traces.iter().filter_map(|trace| trace.gateway);
+            let closed = closed.flat_map(|gateway| listener::doors(world, gateway).1);
+            let closed = unserved(world, request, &closed.collect::<Vec<_>>());
+            let reason = format!("no gateway listens for {} on port {port} and host `{host}`{closed}", scheme.name());
             let status = traces.iter().find_map(|trace| trace.status);
             Trace::refused(Outcome::NoListener, status, reason)
         }
@@ -52,7 +55,7 @@ pub fn any_gateway(
 
 pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) -> Trace {
     let mut others = Others { wanted: why, list: Vec::new() };
-    let doors = listener::doors(world, gateway);
+    let (doors, closed) = listener::doors(world, gateway);
     let (trace, taken) = match listener::receive(request, &doors) {
         Reception::Taken(by) => (behind(world, request, &by, &mut others), Some(by)),
         Reception::Misdirected { by, better } => {
@@ -66,10 +69,16 @@ pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) 
             let reason = format!("listener `{}` is not for host `{}`", by.listener.name, request.host);
             (Trace::refused(Outcome::NotFound, Some(404), reason), Some(by))
         }
-        Reception::Nobody(nobody) => (nobody_listens(world, request, gateway, nobody), None),
+        Reception::Nobody(nobody) => (nobody_listens(world, request, gateway, nobody, &closed), None),
     };
     for door in doors.iter().filter(|door| taken.is_none_or(|taken| taken.node != door.node)) {
         others.add(door.node, || listener::passed_over(request, door));
+    }
+    for door in &closed {
+        others.add(door.node, || {
+            let why = world.topology.why_unserved(world.objects, door.node);
+            format!("is not served: {}", why.map_or("", |refused| &refused.message))
+        });
     }
     if why {
         not_attached(world, gateway, &doors, &mut others);
@@ -95,7 +104,18 @@ fn not_attached(world: World<'_>, gateway: NodeId, doors: &[Door], others: &mut 
     }
 }
 
-fn nobody_listens(world: World<'_>, request: &Request, gateway: NodeId, nobody: Nobody) -> Trace {
+/// Names the listeners that would take a request if they were served, to follow a sentence.
+fn unserved(world: World<'_>, request: &Request, closed: &[Door]) -> String {
+    let suited = closed.iter().filter(|door| listener::suits(request, door));
+    let names: Vec<String> = suited.map(|door| world.topology.name(world.objects, door.node)).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("; {one} would, and is not served"),
+        several => format!("; {} would, and are not served", several.join(", ")),
+    }
+}
+
+fn nobody_listens(world: World<'_>, request: &Request, gateway: NodeId, nobody: Nobody, closed: &[Door]) -> Trace {
     let gateway = world.topology.name(world.objects, gateway);
     let Request { port, scheme, .. } = request;
     let reason = match nobody {
@@ -109,6 +129,7 @@ fn nobody_listens(world: World<'_>, request: &Request, gateway: NodeId, nobody: 
             None => format!("no listener of {gateway} on port {port} takes clients that ask for no name"),
         },
     };
+    let reason = reason + &unserved(world, request, closed);
     // Who finds a port closed, or makes no connection, gets no status.
     let status = (nobody == Nobody::Name && *scheme == Scheme::Http).then_some(404);
     Trace::refused(Outcome::NoListener, status, reason)

@@ -8,8 +8,8 @@ use super::index::{Found, Index};
 use super::listeners::Listener;
 use super::namespaces::{Allowed, Namespace};
 use super::reference::Reference;
-use super::refusal::Refusal;
-use super::{NodeId, certificates, why};
+use super::refusal::{Refusal, Refused};
+use super::{NodeId, Topology, certificates, why};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::Path;
 
@@ -118,6 +118,20 @@ fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Cl
         }
     }
     served
+}
+
+/// The reasons for which a listener is not served. What else is wrong with one does not keep it from serving.
+const UNSERVED: [&str; 4] = ["HostnameConflict", "ProtocolConflict", "UnsupportedProtocol", "NoValidCACertificate"];
+
+impl Topology {
+    /// Why a listener is not served.
+    pub fn why_unserved(&self, objects: &Objects, listener: NodeId) -> Option<&Refused> {
+        if self.served(listener) {
+            return None;
+        }
+        let name = self.name(objects, listener);
+        self.refused(objects).iter().find(|it| it.child == name && UNSERVED.contains(&it.reason))
+    }
 }
 
 fn parent_ref() -> Path {

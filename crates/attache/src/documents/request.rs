@@ -82,6 +82,9 @@ struct OfMirror {
     #[serde(skip_serializing_if = "Option::is_none")]
     port: Option<i64>,
     percent: f64,
+    /// Why no copy arrives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invalid: Option<Invalid>,
 }
 
 #[derive(Debug, Serialize)]
@@ -178,11 +181,7 @@ fn of_backend(request: &Request, backend: &Backend) -> OfBackend {
         backend: backend.name.clone(),
         port: backend.port,
         weight: backend.weight,
-        invalid: backend
-            .found
-            .as_ref()
-            .err()
-            .map(|refusal| Invalid { reason: refusal.reason, message: refusal.message.clone() }),
+        invalid: invalid(backend),
         rewrite: of_rewrite(&filtered.rewrite),
         request_headers: request_headers(request, filtered),
         response_headers: response_headers(filtered),
@@ -190,7 +189,13 @@ fn of_backend(request: &Request, backend: &Backend) -> OfBackend {
 }
 
 fn of_mirror(mirror: &Mirror) -> OfMirror {
-    OfMirror { backend: mirror.backend.name.clone(), port: mirror.backend.port, percent: mirror.percent }
+    let Mirror { backend, percent } = mirror;
+    OfMirror { backend: backend.name.clone(), port: backend.port, percent: *percent, invalid: invalid(backend) }
+}
+
+fn invalid(backend: &Backend) -> Option<Invalid> {
+    let refusal = backend.found.as_ref().err()?;
+    Some(Invalid { reason: refusal.reason, message: refusal.message.clone() })
 }
 
 fn of_rewrite(rewrite: &request::Rewrite) -> Option<Rewrite> {

@@ -133,8 +133,9 @@ impl RequestView<'_> {
             row(table, &format!("{place}rewrite"), format!("path {path}").into(), "");
         }
         for mirror in &filtered.mirrors {
-            let share = format!("{}% of requests, whose answers nobody sees", mirror.percent);
-            row(table, &format!("{place}mirror"), paint(OBJECT, address(&mirror.backend)).into(), &share);
+            let share = format!("{}% of requests", mirror.percent);
+            let (gets, fails) = (format!("{share}, whose answers nobody sees"), format!("{share}, whose copies fail"));
+            backend_row(table, &format!("{place}mirror"), &mirror.backend, &gets, &fails);
         }
         if let Some(cors) = &filtered.cors {
             match &cors.origin {
@@ -152,14 +153,7 @@ impl RequestView<'_> {
         for backend in &trace.backends {
             let share = if all == 0 { 0.0 } else { backend.weight as f64 * 100.0 / all as f64 };
             let share = format!("{}%", (share * 10.0).round() / 10.0);
-            let name = paint(OBJECT, address(backend));
-            match &backend.found {
-                Ok(_) => row(table, "backend", name.into(), &share),
-                Err(refusal) => {
-                    let fault = format!("{share}, which fail: {}: {}", refusal.reason, refusal.message);
-                    table.row([paint(DIM, "backend").into(), name.into(), paint(BAD, fault).into()]);
-                }
-            }
+            backend_row(table, "backend", backend, &share, &format!("{share}, which fail"));
             self.filters(&backend.filtered, "  ", table);
         }
     }
@@ -215,6 +209,18 @@ impl RequestView<'_> {
 
 fn row(table: &mut Table, what: &str, it: Cell, detail: &str) {
     table.row([paint(DIM, what).into(), it, paint(DIM, detail).into()]);
+}
+
+/// A backend with what it gets, or with what fails there and why.
+fn backend_row(table: &mut Table, what: &str, backend: &Backend, gets: &str, fails: &str) {
+    let name = paint(OBJECT, address(backend)).into();
+    match &backend.found {
+        Ok(_) => row(table, what, name, gets),
+        Err(refusal) => {
+            let fault = format!("{fails}: {}: {}", refusal.reason, refusal.message);
+            table.row([paint(DIM, what).into(), name, paint(BAD, fault).into()]);
+        }
+    }
 }
 
 fn header(change: &HeaderChange) -> Painted {

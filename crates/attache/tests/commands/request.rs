@@ -42,6 +42,13 @@ fn nobody_listens() {
 }
 
 #[test]
+fn who_would_listen_is_not_served() {
+    insta::assert_snapshot!(run(
+        "attache request GET http://x.example:9000/ --why -f crates/attache/tests/lint/gateways.yaml"
+    ));
+}
+
+#[test]
 fn filters_and_shares() {
     insta::assert_snapshot!(shop(
         "GET http://www.shop.example/cart/1?x=2 -H X-Trace:client -H Cookie:a=b -H Origin:https://m.shop.example --why"
