@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::fold::Effective;
-use crate::kinds::KindId;
+use crate::kinds::{Class, KindId, LevelName, PolicyKind};
 use crate::topology::{Level, NodeId};
 use crate::value::Path;
 
@@ -19,6 +19,25 @@ pub struct Requirement {
     pub rule: Option<String>,
     /// The effective targets of the kind, if nothing else is said.
     pub on: Option<Level>,
+}
+
+impl Requirement {
+    /// Whether what is required is in force.
+    pub fn is_met_by(&self, effective: &Effective) -> bool {
+        let Some(rule) = self.rule.as_deref() else { return effective.spec.is_some() || !effective.applied.is_empty() };
+        let path = Path::parse(rule);
+        let in_spec = |spec| path.resolve(spec).is_some_and(|value| !value.is_null());
+        effective.spec.iter().any(in_spec)
+            || effective.applied.iter().any(|applied| in_spec(&applied.spec))
+            || effective.origins.iter().any(|origin| origin.path.is_called(rule))
+    }
+}
+
+/// Whether policies of a kind can be in force on something at a level, or on what is below it.
+pub fn can_be_on(kind: &PolicyKind, level: Level) -> bool {
+    let deepest = kind.effective_targets.iter().map(LevelName::level).max();
+    kind.hierarchy.iter().any(|name| name.level() == level)
+        && (kind.class == Class::Direct || deepest.is_some_and(|deepest| level <= deepest))
 }
 
 /// Something that was looked at.
@@ -53,7 +72,7 @@ impl Engine {
         };
         let mut known: HashMap<ChainId, bool> = HashMap::new();
         let mut lacks = |chain: ChainId| {
-            *known.entry(chain).or_insert_with(|| !has(model.effective(world, chain), requirement.rule.as_deref()))
+            *known.entry(chain).or_insert_with(|| !requirement.is_met_by(model.effective(world, chain)))
         };
         for target in model.effective_targets(world) {
             // Nothing else on the way to a backend is one: its scopes need only be counted.
@@ -71,14 +90,4 @@ impl Engine {
         }
         found.into_values().collect()
     }
-}
-
-/// Whether something is in force, and the rule that is meant is part of it.
-fn has(effective: &Effective, rule: Option<&str>) -> bool {
-    let Some(rule) = rule else { return effective.spec.is_some() || !effective.applied.is_empty() };
-    let path = Path::parse(rule);
-    let in_spec = |spec| path.resolve(spec).is_some_and(|value| !value.is_null());
-    effective.spec.iter().any(in_spec)
-        || effective.applied.iter().any(|applied| in_spec(&applied.spec))
-        || effective.origins.iter().any(|origin| origin.path.is_called(rule))
 }

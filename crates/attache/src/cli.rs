@@ -73,18 +73,11 @@ impl Global {
         Settings { infer_unlabelled: self.infer_unlabelled }
     }
 
-    /// The line for another question about the same input.
-    pub fn again(&self, question: &str) -> String {
-        let files = self.files.iter().map(|file| format!(" -f {}", quoted(&file.to_string_lossy())));
-        let inferred = if self.infer_unlabelled { " --infer-unlabelled" } else { "" };
-        format!("{} {question}{}{inferred}", program(), files.collect::<String>())
+    /// The arguments that say where the input comes from, and what counts as a policy.
+    fn source(&self) -> Vec<String> {
+        let files = self.files.iter().flat_map(|file| ["-f".to_owned(), file.to_string_lossy().into_owned()]);
+        files.chain(self.infer_unlabelled.then(|| "--infer-unlabelled".to_owned())).collect()
     }
-}
-
-/// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
-    let is_plain = |it: char| it.is_alphanumeric() || "-_./:=@%+,".contains(it);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 #[derive(Debug, Subcommand)]
@@ -131,6 +124,34 @@ pub fn program() -> &'static str {
     if is_called("kubectl-attache") { "kubectl attache" } else { "attache" }
 }
 
+/// Where the input comes from, as it was given.
+static SOURCE: OnceLock<Vec<String>> = OnceLock::new();
+
+/// The line for another question about the same input, ready to be copied.
+pub fn again(question: &[&str]) -> String {
+    let words = question.iter().copied().chain(SOURCE.get().into_iter().flatten().map(String::as_str));
+    words.fold(program().to_owned(), |line, word| line + " " + &quoted(word))
+}
+
+/// The line for the same question, with more words.
+pub fn again_with(more: &str) -> String {
+    let words = std::env::args_os().skip(1);
+    let line = words.fold(program().to_owned(), |line, word| line + " " + &quoted(&word.to_string_lossy()));
+    format!("{line} {more}")
+}
+
+/// The line that shows all of what is shown in part.
+pub fn in_full() -> String {
+    again_with("-o wide")
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |it: char| it.is_alphanumeric() || "-_./:=@%+,#".contains(it);
+    let is_word = !word.is_empty() && !word.starts_with('#') && word.chars().all(is_plain);
+    if is_word { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 /// The definition of the command line, in the words of how it was called.
 pub fn definition() -> clap::Command {
     let command = Cli::command().bin_name(program());
@@ -150,7 +171,27 @@ fn renamed(command: clap::Command) -> clap::Command {
 pub fn parse() -> Cli {
     let mut command = definition();
     match command.try_get_matches_from_mut(std::env::args_os()).and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+        Ok(cli) => {
+            SOURCE.get_or_init(|| cli.global.source());
+            cli
+        }
         Err(error) => error.format(&mut command).exit(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_read_more_into_them() {
+        for plain in ["-f", "examples/bakery", "HTTPRoute/baker/cakes#rule-1", "a=b", "küche.yaml"] {
+            assert_eq!(quoted(plain), plain);
+        }
+        for (word, expected) in
+            [("", "''"), ("my files", "'my files'"), ("#x", "'#x'"), ("it's", r"'it'\''s'"), ("$(rm)", "'$(rm)'")]
+        {
+            assert_eq!(quoted(word), expected);
+        }
     }
 }

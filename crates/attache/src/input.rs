@@ -10,12 +10,12 @@ use attache_core::model::Model;
 use attache_core::names::nearest;
 use attache_core::object::{Object, ObjectRef, Objects};
 use attache_core::policy::PolicyId;
-use attache_core::problem::Problem;
+use attache_core::problem::{Problem, Severity};
 use attache_core::text::{Reading, declares_scope, described_kind, settle_scopes};
 use attache_core::topology::{Level, NodeId};
 use smol_str::SmolStr;
 
-use crate::cli::{Global, program};
+use crate::cli::{Global, again, program};
 use crate::commands::Verdict;
 use crate::failure::Failure;
 use crate::scopes::Focus;
@@ -36,7 +36,19 @@ impl Input {
     pub fn read(global: &Global) -> Result<Input, Failure> {
         let input = Input::load(global)?;
         input.show_problems(global);
+        input.show_nowhere(global);
         input.not_empty()
+    }
+
+    /// The same for those who must not be told that nothing is wrong where nothing is.
+    pub fn read_somewhere(global: &Global) -> Result<Input, Failure> {
+        let input = Input::load(global)?;
+        input.show_problems(global);
+        let input = input.not_empty()?;
+        match input.nowhere(global) {
+            Some(problem) => Err(Problem { severity: Severity::Error, ..problem }.into()),
+            None => Ok(input),
+        }
     }
 
     /// The same for those who show what is wrong with it in their own way.
@@ -51,6 +63,7 @@ impl Input {
         let living = Living::for_a_while(Objects::new(reading.objects), &kinds, global.settings());
         let input = Input::new(Arc::clone(living.now()), reading.problems);
         input.show_problems(global);
+        input.show_nowhere(global);
         Ok((input.not_empty()?, living))
     }
 
@@ -100,13 +113,17 @@ impl Input {
     }
 
     pub fn show_problems(&self, global: &Global) {
-        let nowhere = global.namespace.as_deref().and_then(|namespace| self.nowhere(namespace));
-        let problems = self.problems.iter().chain(self.engine.problems()).chain(&nowhere);
+        let problems = self.problems.iter().chain(self.engine.problems());
         render::problem::show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
     }
 
-    /// Says so if there is nothing in the namespace that was asked for.
-    fn nowhere(&self, namespace: &str) -> Option<Problem> {
+    fn show_nowhere(&self, global: &Global) {
+        self.nowhere(global).iter().filter(|_| !global.quiet).for_each(render::problem::show);
+    }
+
+    /// What to say if there is nothing in the namespace that was asked for.
+    fn nowhere(&self, global: &Global) -> Option<Problem> {
+        let namespace = global.namespace.as_deref()?;
         let objects = self.engine.objects();
         let named = |object: &Object| {
             if object.id.kind == "Namespace" { object.id.name.clone() } else { object.id.namespace.clone() }
@@ -154,7 +171,7 @@ impl Input {
     pub fn policy_named(&self, words: &[String], global: &Global) -> Result<PolicyId, Failure> {
         let id = self.target(words, global)?.0.id;
         self.engine.find_policy(&id).ok_or_else(|| {
-            let help = format!("see {} get policies, and for objects {} effective", program(), program());
+            let help = format!("see {}, and for objects {}", again(&["get", "policies"]), again(&["effective"]));
             Problem::error(format!("{id} is not a policy")).help(help).into()
         })
     }

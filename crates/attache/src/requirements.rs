@@ -13,6 +13,7 @@ use clap::ValueEnum;
 
 use crate::commands::audit::On;
 use crate::failure::Failure;
+use crate::target::Query;
 
 #[derive(Clone, Debug)]
 pub struct Required {
@@ -25,16 +26,17 @@ pub struct Required {
 /// Something that need not have what is required, for a reason, and maybe until a day.
 #[derive(Clone, Debug)]
 pub struct Exception {
+    /// As it is written.
     pub object: String,
+    pub query: Query,
     pub reason: String,
     /// `YYYY-MM-DD`, the last day on which it holds.
     pub until: Option<String>,
 }
 
 impl Exception {
-    pub fn covers(&self, name: &str, today: &str) -> bool {
-        let named = name == self.object || name.split('#').next() == Some(&self.object);
-        named && self.until.as_deref().is_none_or(|until| today <= until)
+    pub fn is_over(&self, today: &str) -> bool {
+        self.until.as_deref().is_some_and(|until| until < today)
     }
 }
 
@@ -107,13 +109,20 @@ fn requirement(item: &Value) -> Result<Required, String> {
         if let Some(day) = until.as_deref().filter(|day| !is_day(day)) {
             return Err(format!("exceptions[{i}]: `{day}` is not a day: write YYYY-MM-DD"));
         }
+        let object = text("object").ok_or_else(|| missing("object"))?;
+        let query = Query::parse(std::slice::from_ref(&object)).map_err(|_| not_an_object(i, &object))?.0;
         required.exceptions.push(Exception {
-            object: text("object").ok_or_else(|| missing("object"))?,
+            object,
+            query,
             reason: text("reason").ok_or_else(|| missing("reason"))?,
             until,
         });
     }
     Ok(required)
+}
+
+fn not_an_object(i: usize, object: &str) -> String {
+    format!("exceptions[{i}]: `{object}` is not an object: write KIND/NAMESPACE/NAME, with #SECTION for a part of it")
 }
 
 /// The day that was given, or today.

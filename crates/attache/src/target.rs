@@ -6,14 +6,14 @@ use std::fmt;
 use attache_core::names::{KindName, known_kinds, nearest, qualified};
 use attache_core::object::{ObjectRef, Objects};
 use attache_core::problem::Problem;
-use attache_core::topology::Topology;
+use attache_core::topology::{NodeId, Topology};
 use attache_core::value::Path;
 use smol_str::SmolStr;
 
 use crate::failure::Failure;
 
 /// What was asked for, not yet looked up.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     kind: KindName,
     namespace: Option<String>,
@@ -26,6 +26,14 @@ pub struct Query {
 pub struct Target {
     pub id: ObjectRef,
     pub section: Option<SmolStr>,
+}
+
+impl Target {
+    /// Whether a node is it, or a section of it.
+    pub fn has(&self, node: NodeId, objects: &Objects, topology: &Topology) -> bool {
+        *topology.id(objects, node) == self.id
+            && (self.section.is_none() || topology.node(node).section == self.section)
+    }
 }
 
 /// As it can be given to commands again.
@@ -180,14 +188,14 @@ fn incomplete(words: &str) -> Problem {
     Problem::error(message).help("write KIND/NAME or KIND/NAMESPACE/NAME, as in httproute/cakes or gw/infra/main#https")
 }
 
-/// The rules nearest to what somebody calls one: by dotted path, or by its last word.
+/// The other rules nearest to what somebody calls one: by dotted path, or by its last word.
 pub fn nearest_rules<'p>(rule: &str, paths: impl Iterator<Item = &'p Path>) -> Vec<String> {
     let names = paths.flat_map(|path| {
         let path = path.to_string();
         let last = path.rsplit('.').next().unwrap_or_default().to_owned();
         [path, last]
     });
-    nearest(rule, names.collect::<BTreeSet<String>>())
+    nearest(rule, names.filter(|name| name != rule).collect::<BTreeSet<String>>())
 }
 
 pub fn did_you_mean(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
@@ -195,7 +203,7 @@ pub fn did_you_mean(choices: impl IntoIterator<Item = impl fmt::Display>) -> Str
 }
 
 /// `a`, `b` or `c`, each in backticks.
-fn either(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
+pub fn either(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
     let mut words: Vec<String> = choices.into_iter().map(|choice| format!("`{choice}`")).collect();
     match (words.pop(), words.is_empty()) {
         (Some(last), false) => format!("{} or {last}", words.join(", ")),

@@ -1,20 +1,21 @@
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
-use attache_core::audit::{Audited, Requirement};
-use attache_core::topology::Level;
+use attache_core::audit::{Audited, Requirement, can_be_on};
+use attache_core::kinds::PolicyKind;
+use attache_core::problem::Problem;
+use attache_core::topology::{Level, NodeId};
 use clap::{Args, ValueEnum};
 
 use super::{Format, Verdict};
-use crate::cli::{Global, program};
+use crate::cli::Global;
 use crate::documents::audit::audit_document;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::render::style::{BAD, DIM, GOOD, HEAD, OBJECT, paint};
-use crate::render::table::Table;
-use crate::render::{Screen, cut};
+use crate::render::Screen;
+use crate::render::audit::write_finding;
 use crate::requirements::{self, Exception, Required};
-use crate::target::{did_you_mean, nearest_rules};
+use crate::target::{either, nearest_rules};
 
 /// Show what lacks a policy that it should have
 ///
@@ -36,7 +37,9 @@ A file of requirements:
   - require: AuthPolicy:rules.authentication
     level: route
     exceptions:
-    - {object: HTTPRoute/shop/health, reason: has nothing to hide, until: 2027-03-31}")]
+    - {object: HTTPRoute/shop/health, reason: has nothing to hide, until: 2027-03-31}
+
+Exit code 2 if it could not be looked at: a kind, a namespace or a level that is not there.")]
 pub struct Audit {
     /// What must be in force
     #[arg(long, value_name = "KIND[:RULE]")]
@@ -76,6 +79,21 @@ impl On {
             On::Workload => Level::Workload,
         }
     }
+
+    /// Fails if policies of a kind are never in force there.
+    fn check(self, kind: &PolicyKind) -> Result<(), Failure> {
+        if can_be_on(kind, self.level()) {
+            return Ok(());
+        }
+        let name = |on: &On| on.to_possible_value().map(|value| value.get_name().to_owned());
+        let others = On::value_variants().iter().filter(|on| can_be_on(kind, on.level())).filter_map(name);
+        let help = match others.clone().next() {
+            Some(_) => format!("it can be required on {}", either(others)),
+            None => "leave that away: it is required wherever it takes effect".to_owned(),
+        };
+        let level = name(&self).unwrap_or_default();
+        Err(Problem::error(format!("{} is never in force on a {level}", kind.full_name())).help(help).into())
+    }
 }
 
 /// What came of one requirement.
@@ -85,10 +103,23 @@ pub struct Finding {
     pub checked: usize,
     pub lacking: Vec<Audited>,
     pub excepted: Vec<(Audited, Exception)>,
-    /// Exceptions that are over, or that nothing needs any more.
-    pub stale: Vec<Exception>,
+    pub idle: Vec<Idle>,
     /// Rules that may have been meant, where nothing has the one that is required.
     pub near: Vec<String>,
+}
+
+/// An exception by which nothing is excepted.
+#[derive(Debug)]
+pub struct Idle {
+    pub exception: Exception,
+    pub why: Why,
+}
+
+#[derive(Debug)]
+pub enum Why {
+    Over,
+    NotNeeded,
+    NotFound(Box<Problem>),
 }
 
 /// How many are shown before the rest is only counted.
@@ -98,7 +129,10 @@ impl Audit {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let required = requirements::gather(&self.require, self.on, self.requirements.as_deref())?;
         let today = requirements::day(self.date.as_deref())?;
-        let input = Input::read(global)?;
+        let input = Input::read_somewhere(global)?;
+        if self.output == Some(Format::Wide) {
+            screen.widen();
+        }
         let mut findings = Vec::new();
         for required in required {
             findings.push(check(&input, required, &today, global)?);
@@ -131,78 +165,52 @@ fn check(input: &Input, required: Required, today: &str, global: &Global) -> Res
         rule: required.rule.clone(),
         on: required.on.map(On::level),
     };
-    let audited = input.engine.audit(&requirement);
-    let audited = audited.into_iter().filter(|it| input.is_in(it.node, global.namespace.as_deref()));
-    let mut finding = Finding {
-        required,
-        checked: 0,
-        lacking: Vec::new(),
-        excepted: Vec::new(),
-        stale: Vec::new(),
-        near: Vec::new(),
-    };
-    let mut used = vec![false; finding.required.exceptions.len()];
-    for it in audited {
-        finding.checked += 1;
-        if it.lacking == 0 {
+    if let Some(on) = required.on {
+        on.check(input.engine.kinds().get(requirement.kind))?;
+    }
+    let (objects, topology) = (input.engine.objects(), input.engine.topology());
+    let is_here = |node: NodeId| input.is_in(node, global.namespace.as_deref());
+    let audited: Vec<Audited> = input.engine.audit(&requirement).into_iter().filter(|it| is_here(it.node)).collect();
+    let (mut lacking, mut excepted, mut idle) = (audited.clone(), Vec::new(), Vec::new());
+    lacking.retain(|it| it.lacking > 0);
+    for exception in &required.exceptions {
+        let target = match exception.query.find(objects, topology, None) {
+            Ok(target) => target,
+            Err(Failure::Problem(problem)) => {
+                idle.push(Idle { exception: exception.clone(), why: Why::NotFound(problem) });
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
+        // Elsewhere it may be needed.
+        if global.namespace.as_ref().is_some_and(|namespace| target.id.namespace != *namespace) {
             continue;
         }
-        let name = input.name(it.node);
-        match finding.required.exceptions.iter().position(|exception| exception.covers(&name, today)) {
-            Some(at) => {
-                used[at] = true;
-                finding.excepted.push((it, finding.required.exceptions[at].clone()));
-            }
-            None => finding.lacking.push(it),
+        if exception.is_over(today) {
+            idle.push(Idle { exception: exception.clone(), why: Why::Over });
+            continue;
         }
+        let (excused, others): (Vec<Audited>, _) =
+            lacking.into_iter().partition(|it| target.has(it.node, objects, topology));
+        lacking = others;
+        if excused.is_empty() {
+            idle.push(Idle { exception: exception.clone(), why: Why::NotNeeded });
+        }
+        excepted.extend(excused.into_iter().map(|it| (it, exception.clone())));
     }
-    let unused = finding.required.exceptions.iter().zip(used).filter(|(_, used)| !used);
-    finding.stale = unused.map(|(exception, _)| exception.clone()).collect();
-    if let Some(rule) = finding.required.rule.as_deref().filter(|_| finding.lacking.len() == finding.checked)
-        && let Some(model) = input.engine.model(requirement.kind)
-    {
-        let world = input.engine.world();
-        let chains = model.scope_counts(world).iter();
-        let paths = chains.flat_map(|(chain, _)| model.effective(world, *chain).origins.iter().map(|it| &it.path));
-        finding.near = nearest_rules(rule, paths);
-    }
-    Ok(finding)
+    excepted.sort_by_key(|(it, _)| it.node);
+    Ok(Finding { near: near(input, &requirement), checked: audited.len(), required, lacking, excepted, idle })
 }
 
-fn write_finding(input: &Input, finding: &Finding, most: usize, screen: &mut Screen) -> io::Result<()> {
-    let Finding { required, checked, lacking, excepted, stale, near } = finding;
-    let name = paint(HEAD, required);
-    match (*checked, lacking.len()) {
-        (0, _) => writeln!(screen, "{name}: there is nothing that it could be on; see {} topology", program())?,
-        (checked, 0) => writeln!(screen, "{name}: {}", paint(GOOD, format!("in force on all {checked}")))?,
-        (checked, count) => writeln!(screen, "{name}: {}", paint(BAD, format!("missing on {count} of {checked}")))?,
+/// The rules that may have been meant, if nothing that is in force has the one that is required.
+fn near(input: &Input, requirement: &Requirement) -> Vec<String> {
+    let (Some(rule), Some(model)) = (&requirement.rule, input.engine.model(requirement.kind)) else {
+        return Vec::new();
+    };
+    let world = input.engine.world();
+    let effective = || model.scope_counts(world).iter().map(|(chain, _)| model.effective(world, *chain));
+    if effective().any(|effective| requirement.is_met_by(effective)) {
+        return Vec::new();
     }
-    if !near.is_empty() {
-        writeln!(
-            screen,
-            "  nothing that is in force has `{}`: {}",
-            required.rule.as_deref().unwrap_or_default(),
-            did_you_mean(near)
-        )?;
-    }
-    let mut table = Table::plain(2);
-    let shown = cut(lacking.len(), most);
-    for it in &lacking[..shown] {
-        let scopes =
-            if it.lacking == it.scopes { String::new() } else { format!("in {} of {} scopes", it.lacking, it.scopes) };
-        table.row([paint(OBJECT, input.name(it.node)).into(), paint(DIM, scopes).into()]);
-    }
-    if shown < lacking.len() {
-        let more = lacking.len() - shown;
-        table.row([paint(DIM, format!("and {more} more: {} audit … -o wide", program())).into()]);
-    }
-    for (it, exception) in excepted {
-        table.row([paint(DIM, input.name(it.node)).into(), paint(DIM, format!("excepted: {exception}")).into()]);
-    }
-    table.write(screen)?;
-    for exception in stale {
-        let text = format!("  the exception for {} is over or not needed: {exception}", exception.object);
-        writeln!(screen, "{}", paint(DIM, text))?;
-    }
-    Ok(())
+    nearest_rules(rule, effective().flat_map(|effective| effective.origins.iter().map(|it| &it.path)))
 }

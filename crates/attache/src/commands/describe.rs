@@ -63,7 +63,6 @@ impl Describe {
         }
         let view = DescribeView {
             input: &input,
-            global,
             most: if wide { usize::MAX } else { MOST },
             most_lines: if wide { usize::MAX } else { MOST_LINES },
         };

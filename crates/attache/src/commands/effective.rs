@@ -8,7 +8,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
 use super::{Format, Verdict};
-use crate::cli::{Global, program};
+use crate::cli::{Global, in_full};
 use crate::documents::effective::{EffectivePolicy, effective_policy, says_something};
 use crate::documents::{List, Stream};
 use crate::failure::Failure;
@@ -77,13 +77,9 @@ impl Effective {
                         shown = true;
                     }
                     if count < groups.len() {
-                        let kind = model.kind.kind.to_lowercase();
-                        let see = format!("{} effective --kind {kind} -o wide", program());
-                        writeln!(
-                            screen,
-                            "\n{}",
-                            paint(DIM, format!("and {} more answers: {see}", groups.len() - count))
-                        )?;
+                        let kind = model.kind.full_name();
+                        let more = format!("and {} more answers for {kind}: {}", groups.len() - count, in_full());
+                        writeln!(screen, "\n{}", paint(DIM, more))?;
                     }
                 }
                 if !shown {

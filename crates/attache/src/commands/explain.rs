@@ -7,7 +7,7 @@ use attache_core::value::Path;
 use clap::Args;
 
 use super::{Format, Verdict};
-use crate::cli::{Global, program};
+use crate::cli::{Global, again, in_full};
 use crate::documents::explain::explanation;
 use crate::explanation::{Answer, near};
 use crate::failure::Failure;
@@ -109,7 +109,7 @@ impl Explain {
     fn target(&self, input: &Input, global: &Global) -> Result<(Target, Option<Path>), Failure> {
         let (target, rest) = input.target(&self.words, global)?;
         if input.engine.find_policy(&target.id).is_some() {
-            let help = format!("what it does is shown by {} describe {target}", program());
+            let help = format!("what it does is shown by {}", again(&["describe", &target.to_string()]));
             return Err(Problem::error(format!("{target} is a policy, and policies have no policies"))
                 .help(help)
                 .into());
@@ -141,8 +141,7 @@ impl Explain {
             }
         }
         if shown < said.len() {
-            let more =
-                format!("and {} more answers: {} explain {} -o wide", said.len() - shown, program(), view.object);
+            let more = format!("and {} more answers: {}", said.len() - shown, in_full());
             writeln!(screen, "\n{}", paint(DIM, more))?;
         }
         Ok(())

@@ -6,15 +6,15 @@ use attache_core::reach::Reach as Reached;
 use clap::Args;
 
 use super::{Format, Verdict};
-use crate::cli::{Global, program};
+use crate::cli::{Global, again, in_full};
 use crate::documents::reach::reach_document;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::render::Screen;
 use crate::render::reach::ReachView;
 use crate::render::status::{in_force, status_word};
-use crate::render::style::{POLICY, paint};
+use crate::render::style::{DIM, POLICY, paint};
 use crate::render::table::Table;
+use crate::render::{Screen, cut};
 use crate::target::{did_you_mean, nearest_rules};
 
 /// Show where a policy applies, how much feels it, and who beats it where
@@ -53,7 +53,7 @@ impl Reach {
             let near = nearest_rules(rule, paths);
             if !parts.is_empty() {
                 let message = format!("{} has no rule `{rule}` that is or could be in force", input.policy(policy));
-                let see = || format!("see {} reach {}", program(), input.policy(policy));
+                let see = || format!("see {}", again(&["reach", &input.policy(policy)]));
                 let help = if near.is_empty() { see() } else { did_you_mean(near) };
                 return Err(Problem::error(message).help(help).into());
             }
@@ -84,9 +84,13 @@ impl Reach {
         }
         head.write(screen)?;
         view.felt(reach, if self.rule.is_some() { "this rule" } else { "it" }, screen)?;
-        for part in &reach.parts {
+        let shown = cut(reach.parts.len(), view.most);
+        for part in &reach.parts[..shown] {
             writeln!(screen)?;
             view.part(part, screen)?;
+        }
+        if shown < reach.parts.len() {
+            writeln!(screen, "\n{}", paint(DIM, format!("and {} more: {}", reach.parts.len() - shown, in_full())))?;
         }
         Ok(())
     }

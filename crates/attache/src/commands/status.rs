@@ -7,7 +7,7 @@ use attache_core::topology::NodeId;
 use clap::Args;
 
 use super::{Format, Verdict};
-use crate::cli::{Global, program};
+use crate::cli::{Global, in_full};
 use crate::documents::status::status_list;
 use crate::failure::Failure;
 use crate::input::Input;
@@ -62,7 +62,7 @@ impl Status {
             }
             None if input.engine.objects().len() > MANY => {
                 write_policies(&input, &policies, namespace, screen)?;
-                let see = format!("the policies that affect each target: {} status -o wide", program());
+                let see = format!("the policies that affect each target: {}", in_full());
                 writeln!(screen, "\n{}", paint(DIM, see))?;
             }
             None | Some(Format::Wide) => {
@@ -118,7 +118,7 @@ fn write_targets(input: &Input, targets: &[TargetStatus], most: usize, screen: &
     }
     table.write(screen)?;
     if shown < targets.len() {
-        let more = format!("and {} more: {} status -o wide", targets.len() - shown, program());
+        let more = format!("and {} more: {}", targets.len() - shown, in_full());
         writeln!(screen, "{}", paint(DIM, more))?;
     }
     Ok(())

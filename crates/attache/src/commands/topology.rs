@@ -28,7 +28,7 @@ pub struct Topology {
     #[arg(value_name = "OBJECT", num_args = 0..=2)]
     object: Vec<String>,
     /// How to show it; `wide` is a tree with every child and every port
-    #[arg(short, long, value_name = "FORMAT", default_value = "tree")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "tree", overrides_with = "output")]
     output: Format,
 }
 

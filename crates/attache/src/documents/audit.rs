@@ -2,7 +2,7 @@ use attache_core::audit::Audited;
 use serde::Serialize;
 
 use super::API_VERSION;
-use crate::commands::audit::Finding;
+use crate::commands::audit::{Finding, Idle, Why};
 use crate::input::Input;
 
 #[derive(Debug, Serialize)]
@@ -19,6 +19,7 @@ struct OfRequirement {
     checked: usize,
     missing: Vec<Missing>,
     excepted: Vec<Excepted>,
+    idle: Vec<OfIdle>,
 }
 
 #[derive(Debug, Serialize)]
@@ -37,6 +38,18 @@ struct Excepted {
     until: Option<String>,
 }
 
+/// An exception by which nothing is excepted.
+#[derive(Debug, Serialize)]
+struct OfIdle {
+    object: String,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    why: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
 pub fn audit_document(input: &Input, findings: &[Finding]) -> AuditDocument {
     let missing = |it: &Audited| Missing { target: input.name(it.node), scopes: it.scopes, lacking: it.lacking };
     let of_finding = |finding: &Finding| OfRequirement {
@@ -52,6 +65,23 @@ pub fn audit_document(input: &Input, findings: &[Finding]) -> AuditDocument {
                 until: exception.until.clone(),
             })
             .collect(),
+        idle: finding.idle.iter().map(of_idle).collect(),
     };
     AuditDocument { api_version: API_VERSION, kind: "Audit", items: findings.iter().map(of_finding).collect() }
+}
+
+fn of_idle(idle: &Idle) -> OfIdle {
+    let Idle { exception, why } = idle;
+    let (why, message) = match why {
+        Why::Over => ("Over", None),
+        Why::NotNeeded => ("NotNeeded", None),
+        Why::NotFound(problem) => ("NotFound", Some(problem.message.clone())),
+    };
+    OfIdle {
+        object: exception.object.clone(),
+        reason: exception.reason.clone(),
+        until: exception.until.clone(),
+        why,
+        message,
+    }
 }

@@ -16,14 +16,13 @@ use super::spec::spec_lines;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut};
-use crate::cli::{Global, program};
+use crate::cli::{again, in_full};
 use crate::description::{Description, Here, Met};
 use crate::input::Input;
 use crate::scopes::{Group, from};
 
 pub struct DescribeView<'i> {
     pub input: &'i Input,
-    pub global: &'i Global,
     /// How many names are shown before the rest is only counted.
     pub most: usize,
     /// The same for the lines of what is in force.
@@ -40,11 +39,11 @@ impl DescribeView<'_> {
         let nothing = if it.answers.is_empty() { "no policy affects it" } else { "it has no conditions" };
         write_conditions(&it.conditions, nothing, screen)?;
         self.problems(&it.problems, screen)?;
-        let mut deeper = vec![format!("topology {name}")];
+        let mut deeper = vec![again(&["topology", &name])];
         if !it.answers.is_empty() {
-            deeper.splice(0..0, [format!("explain {name}"), format!("effective {name} -o wide")]);
+            deeper.splice(0..0, [again(&["explain", &name]), again(&["effective", &name, "-o", "wide"])]);
         }
-        self.deeper(&deeper, screen)
+        write_deeper(deeper, screen)
     }
 
     /// Who it is, since when, and where it is written.
@@ -67,7 +66,7 @@ impl DescribeView<'_> {
     fn topology(&self, it: &Description, screen: &mut Screen) -> io::Result<()> {
         section("topology", screen)?;
         let mut table = Table::plain(2);
-        let see = format!("topology {}", it.target);
+        let see = again(&["topology", &it.target.to_string()]);
         let parents: Vec<NodeId> = it.parents.iter().copied().chain(it.namespace).collect();
         let above = if parents.is_empty() { "nothing".to_owned() } else { self.names(&parents, &see) };
         table.row(["above".into(), paint(OBJECT, above).into()]);
@@ -90,7 +89,7 @@ impl DescribeView<'_> {
         let names: Vec<String> = nodes[..shown].iter().map(|node| self.input.name(*node)).collect();
         match nodes.len() - shown {
             0 => names.join(", "),
-            more => format!("{} and {more} more: {} {see}", names.join(", "), program()),
+            more => format!("{} and {more} more: {see}", names.join(", ")),
         }
     }
 
@@ -115,7 +114,7 @@ impl DescribeView<'_> {
             if met.is_empty() {
                 table.row([word.into(), paint(DIM, "none").into(), "".into(), "".into()]);
             } else if shown < met.len() {
-                let more = format!("and {} more: {} explain {}", met.len() - shown, program(), it.target);
+                let more = format!("and {} more: {}", met.len() - shown, in_full());
                 table.row(["".into(), paint(DIM, more).into()]);
             }
         }
@@ -156,7 +155,7 @@ impl DescribeView<'_> {
             self.answer(it, model, group, screen)?;
         }
         if shown < it.answers.len() {
-            let see = format!("{} effective {} -o wide", program(), it.target);
+            let see = again(&["effective", &it.target.to_string(), "-o", "wide"]);
             let mut table = Table::plain(2);
             table.row([paint(DIM, format!("and {} more answers: {see}", it.answers.len() - shown)).into()]);
             table.write(screen)?;
@@ -189,7 +188,7 @@ impl DescribeView<'_> {
             table.row([paint(DIM, "nothing is in force").into()]);
         }
         if more > 0 {
-            let see = format!("{} effective {} -o wide", program(), it.target);
+            let see = again(&["effective", &it.target.to_string(), "-o", "wide"]);
             table.row([paint(DIM, format!("and {more} more lines: {see}")).into()]);
         }
         table.write(screen)
@@ -203,17 +202,17 @@ impl DescribeView<'_> {
         let shown = cut(problems.len(), self.most);
         write_findings(&problems[..shown].iter().collect::<Vec<_>>(), screen)?;
         if shown < problems.len() {
-            let more = format!("  and {} more: {} lint -o wide", problems.len() - shown, program());
+            let more = format!("  and {} more: {}", problems.len() - shown, again(&["lint", "-o", "wide"]));
             writeln!(screen, "{}", paint(DIM, more))?;
         }
         Ok(())
     }
+}
 
-    /// What to ask next, ready to be copied.
-    pub fn deeper(&self, commands: &[String], screen: &mut Screen) -> io::Result<()> {
-        section("deeper", screen)?;
-        commands.iter().try_for_each(|command| writeln!(screen, "  {}", self.global.again(command)))
-    }
+/// What to ask next, ready to be copied.
+pub fn write_deeper(commands: impl IntoIterator<Item = String>, screen: &mut Screen) -> io::Result<()> {
+    section("deeper", screen)?;
+    commands.into_iter().try_for_each(|command| writeln!(screen, "  {command}"))
 }
 
 pub fn section(name: &str, screen: &mut Screen) -> io::Result<()> {

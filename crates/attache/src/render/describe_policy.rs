@@ -7,7 +7,7 @@ use attache_core::policy::{Block, PolicyId, Which};
 use attache_core::reach::Reach;
 use attache_core::topology::NodeId;
 
-use super::describe::{DescribeView, section, write_conditions};
+use super::describe::{DescribeView, section, write_conditions, write_deeper};
 use super::kind::how_it_works;
 use super::reach::ReachView;
 use super::spec::spec_lines;
@@ -15,7 +15,7 @@ use super::status::{in_force, status_word, target_words};
 use super::style::{BAD, DIM, GOOD, LOST_MARK, OBJECT, paint};
 use super::table::Table;
 use super::{Screen, cut};
-use crate::cli::program;
+use crate::cli::{again, in_full};
 
 impl DescribeView<'_> {
     pub fn policy(&self, policy: PolicyId, problems: &[Finding], screen: &mut Screen) -> io::Result<()> {
@@ -29,7 +29,7 @@ impl DescribeView<'_> {
         self.targets(policy, screen)?;
         section("says", screen)?;
         let blocks = &engine.policy(policy).blocks;
-        blocks.iter().try_for_each(|block| self.block(&name, block, screen))?;
+        blocks.iter().try_for_each(|block| self.block(block, screen))?;
         if blocks.is_empty() {
             writeln!(screen, "  {}", paint(DIM, "nothing"))?;
         }
@@ -43,9 +43,9 @@ impl DescribeView<'_> {
             engine.policy_conditions(std::slice::from_ref(status)).into_iter().flatten().collect::<Vec<_>>();
         write_conditions(&conditions, "none", screen)?;
         self.problems(problems, screen)?;
-        let ends = status.by.iter().map(|by| format!("describe {}", self.input.policy(*by))).take(self.most);
-        let own = [format!("reach {name} -o wide"), format!("plan --delete {name}")];
-        self.deeper(&own.into_iter().chain(ends).collect::<Vec<_>>(), screen)
+        let others = status.by.iter().map(|by| again(&["describe", &self.input.policy(*by)])).take(self.most);
+        let own = [again(&["reach", &name, "-o", "wide"]), again(&["plan", "--delete", &name])];
+        write_deeper(own.into_iter().chain(others), screen)
     }
 
     /// What it targets, and what became of that.
@@ -70,12 +70,7 @@ impl DescribeView<'_> {
             table.row([paint(OBJECT, self.input.name(*node)).into(), paint(GOOD, "attached").into(), "".into()]);
         }
         if shown < attached.len() {
-            let more = format!(
-                "and {} more: {} describe {} -o wide",
-                attached.len() - shown,
-                program(),
-                self.input.policy(policy)
-            );
+            let more = format!("and {} more: {}", attached.len() - shown, in_full());
             table.row([paint(DIM, more).into()]);
         }
         if attached.is_empty() && refused.is_empty() {
@@ -84,7 +79,7 @@ impl DescribeView<'_> {
         table.write(screen)
     }
 
-    fn block(&self, name: &str, block: &Block, screen: &mut Screen) -> io::Result<()> {
+    fn block(&self, block: &Block, screen: &mut Screen) -> io::Result<()> {
         let mut about = vec![block.strategy.name().to_owned()];
         about.extend(block.when.as_ref().map(|when| format!("when {when}")));
         if !block.removes.is_empty() {
@@ -101,7 +96,7 @@ impl DescribeView<'_> {
             table.row([format!("{indent}{}", line.text).into()]);
         }
         if shown < lines.len() {
-            let more = format!("{indent}and {} more lines: {} describe {name} -o wide", lines.len() - shown, program());
+            let more = format!("{indent}and {} more lines: {}", lines.len() - shown, in_full());
             table.row([paint(DIM, more).into()]);
         }
         table.write(screen)
@@ -115,7 +110,7 @@ impl DescribeView<'_> {
             view.part(part, screen)?;
         }
         if shown < reach.parts.len() {
-            let more = format!("and {} more: {} reach {name}", reach.parts.len() - shown, program());
+            let more = format!("and {} more: {}", reach.parts.len() - shown, again(&["reach", name, "-o", "wide"]));
             let mut table = Table::plain(2);
             table.row([paint(DIM, more).into()]);
             table.write(screen)?;

@@ -17,7 +17,7 @@ use super::spec::{SpecLine, inline, spec_lines};
 use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut};
-use crate::cli::program;
+use crate::cli::{again, in_full};
 use crate::input::Input;
 use crate::scopes::{Group, from, short_path};
 
@@ -103,12 +103,7 @@ impl EffectiveView<'_> {
             many => format!("on {} {}: {}", ends.len(), self.what(ends), many.join(", ")),
         };
         if shown < ends.len() {
-            text += &format!(
-                " and {} more: {} get scopes --kind {}",
-                ends.len() - shown,
-                program(),
-                model.kind.kind.to_lowercase()
-            );
+            text += &format!(" and {} more: {}", ends.len() - shown, in_full());
         }
         if group.scopes > names.len().max(ends.len()) as u64 {
             text += &format!(" ({} scopes)", group.scopes);
@@ -194,7 +189,7 @@ impl EffectiveView<'_> {
         }
         if shown < superseded.len() {
             let more = superseded.len() - shown;
-            table.row([paint(DIM, format!("and {more} more that lost: {} effective -o wide", program())).into()]);
+            table.row([paint(DIM, format!("and {more} more that lost: {}", in_full())).into()]);
         }
     }
 
@@ -245,7 +240,7 @@ pub fn write_nothing(input: &Input, models: &[Model], place: &str, screen: &mut 
         (1, _) => "the only policy does not reach it".to_owned(),
         (policies, _) => format!("none of the {policies} policies reaches it"),
     };
-    let see = if policies == 0 { "get kinds" } else { "get policies" };
+    let see = again(&["get", if policies == 0 { "kinds" } else { "policies" }]);
     writeln!(screen, "no policy is in force {place}: {why}")?;
-    writeln!(screen, "{}", paint(DIM, format!("see {} {see}", program())))
+    writeln!(screen, "{}", paint(DIM, format!("see {see}")))
 }

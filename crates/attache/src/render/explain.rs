@@ -12,7 +12,7 @@ use super::spec::{SpecLine, field_lines};
 use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut};
-use crate::cli::program;
+use crate::cli::in_full;
 use crate::explanation::{Answer, block, place};
 use crate::input::Input;
 use crate::target::{did_you_mean, listed};
@@ -141,7 +141,7 @@ impl ExplainView<'_> {
             }
         }
         if shown < lines.len() {
-            let more = format!("  and {} more: {} explain {} -o wide", lines.len() - shown, program(), self.object);
+            let more = format!("  and {} more: {}", lines.len() - shown, in_full());
             table.row([paint(DIM, more).into()]);
         }
         // Inside a line, or nothing at all was said.
@@ -162,8 +162,7 @@ impl ExplainView<'_> {
             table.row([changed(turn, line)]);
         }
         if shown < lines.len() {
-            let more =
-                format!("  and {} more: {} explain {} --steps -o wide", lines.len() - shown, program(), self.object);
+            let more = format!("  and {} more: {}", lines.len() - shown, in_full());
             table.row([paint(DIM, more).into()]);
         }
         if lines.is_empty() && !field.is_empty() {

@@ -10,7 +10,7 @@ use super::problem::severity_style;
 use super::style::{DIM, GOOD, HEAD, OBJECT, paint};
 use super::table::{Cell, Table, fold};
 use super::{Screen, counted};
-use crate::cli::program;
+use crate::cli::{again_with, in_full, program};
 use crate::input::Input;
 
 pub struct LintView<'i> {
@@ -41,7 +41,7 @@ impl LintView<'_> {
             writeln!(screen)?;
         }
         for (id, count) in seen.into_iter().filter(|(_, count)| *count > self.most) {
-            let more = format!("and {} more of {id}: {} lint -o wide", count - self.most, program());
+            let more = format!("and {} more of {id}: {}", count - self.most, in_full());
             writeln!(screen, "{}", paint(DIM, more))?;
         }
         self.summary(findings, screen)
@@ -57,7 +57,7 @@ impl LintView<'_> {
             .collect();
         let suppressed = match self.suppressed {
             0 => String::new(),
-            count => paint(DIM, format!("; {count} suppressed: {} lint --show-suppressed", program())).to_string(),
+            count => paint(DIM, format!("; {count} suppressed: {}", again_with("--show-suppressed"))).to_string(),
         };
         let (objects, policies) = (self.input.engine.objects().len(), self.input.engine.policies().len());
         if parts.is_empty() {

@@ -1,5 +1,6 @@
 //! What answers look like.
 
+pub mod audit;
 pub mod describe;
 mod describe_policy;
 pub mod effective;
@@ -20,8 +21,10 @@ pub mod watch;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
+use attache_core::kinds::LevelName;
 use attache_core::names::plural;
 use attache_core::text::to_yaml;
+use attache_core::topology::Level;
 use attache_core::value::Value;
 use serde::Serialize;
 
@@ -43,6 +46,17 @@ pub fn cut(count: usize, most: usize) -> usize {
 /// `1 scope`, `37 scopes`.
 pub fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
+}
+
+/// What a node is, by its name: `Gateway`, `HTTPRoute rule`.
+pub fn what(name: &str) -> String {
+    let kind = name.split_once('/').map_or(name, |(kind, _)| kind);
+    match LevelName::parse(kind).level() {
+        _ if !name.contains('#') => kind.to_owned(),
+        Level::Route => format!("{kind} rule"),
+        Level::Backend => format!("{kind} port"),
+        _ => format!("{kind} listener"),
+    }
 }
 
 /// The first `most` names, and how many more there are: `a, b and 3 more`.

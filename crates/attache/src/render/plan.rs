@@ -13,8 +13,8 @@ use super::problem::severity_style;
 use super::spec::inline;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::Table;
-use super::{Screen, counted, cut};
-use crate::cli::program;
+use super::{Screen, counted, cut, what};
+use crate::cli::in_full;
 use crate::deletion::Deletion;
 use crate::documents::plan::word;
 
@@ -109,14 +109,14 @@ impl PlanView {
         table.write(screen)?;
         if shown < findings.len() {
             let more = findings.len() - shown;
-            writeln!(screen, "{}", paint(DIM, format!("and {more} more: {} plan … -o wide", program())))?;
+            writeln!(screen, "{}", paint(DIM, format!("and {more} more: {}", in_full())))?;
         }
         Ok(())
     }
 
     fn change(&self, change: &Change, ends: &[String], screen: &mut Screen) -> io::Result<()> {
         let mut head = Table::plain(0);
-        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(ends)).into()]);
+        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(change, ends)).into()]);
         head.write(screen)?;
         self.leaves(change, screen)
     }
@@ -140,19 +140,19 @@ impl PlanView {
         }
         if shown < change.leaves.len() {
             let more = change.leaves.len() - shown;
-            table.row([paint(DIM, format!("and {more} more: {} plan … -o wide", program())).into()]);
+            table.row([paint(DIM, format!("and {more} more: {}", in_full())).into()]);
         }
         table.write(screen)
     }
 
-    fn places(&self, ends: &[String]) -> String {
+    fn places(&self, change: &Change, ends: &[String]) -> String {
         let shown = cut(ends.len(), self.most);
         let names = ends[..shown].join(", ");
-        let more = ends.len() - shown;
-        match ends.len() {
-            1 => format!("on {names}"),
-            _ if more == 0 => format!("on {}: {names}", what(ends)),
-            _ => format!("on {}: {names} and {more} more: {} plan … -o wide", what(ends), program()),
+        let what = how_many(change, ends.len());
+        match ends.len() - shown {
+            _ if ends.len() == 1 => format!("on {names}"),
+            0 => format!("on {what}: {names}"),
+            more => format!("on {what}: {names} and {more} more: {}", in_full()),
         }
     }
 }
@@ -228,14 +228,14 @@ fn way(nodes: &[String]) -> String {
     said.map(|(_, node)| node.as_str()).collect::<Vec<_>>().join(" > ")
 }
 
-/// How many they are, and of what kind: `4 Services`.
-fn what(ends: &[String]) -> String {
-    let kinds: BTreeSet<&str> = ends.iter().filter_map(|end| end.split('/').next()).collect();
-    let sections = ends.iter().any(|end| end.contains('#'));
-    match kinds.first() {
-        Some(kind) if kinds.len() == 1 && !sections => counted(ends.len(), kind),
-        Some(kind) if kinds.len() == 1 => counted(ends.len(), &format!("{kind} section")),
-        _ => counted(ends.len(), "place"),
+/// How many places there are, and what they are: `4 Services`, or scopes where several lead to one.
+fn how_many(change: &Change, places: usize) -> String {
+    let targets: BTreeSet<&str> = change.scopes.iter().map(end).collect();
+    let whats: BTreeSet<String> = targets.iter().map(|target| what(target)).collect();
+    match whats.first() {
+        _ if targets.len() < places => counted(places, "scope"),
+        Some(what) if whats.len() == 1 => counted(places, what),
+        _ => counted(places, "place"),
     }
 }
 

@@ -10,7 +10,7 @@ use super::effective::EffectiveView;
 use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, paint};
 use super::table::Table;
 use super::{Screen, cut};
-use crate::cli::program;
+use crate::cli::again;
 use crate::input::Input;
 
 pub struct ReachView<'i> {
@@ -66,7 +66,7 @@ impl ReachView<'_> {
 
     /// The command that shows everything.
     fn whole(&self) -> String {
-        format!("{} reach {} -o wide", program(), self.policy)
+        again(&["reach", &self.policy, "-o", "wide"])
     }
 }
 

@@ -3,7 +3,7 @@
 use attache_core::policy::{Target, Wanted};
 use attache_core::status::{Enforcement, PolicyStatus, ScopeCounts};
 
-use crate::cli::program;
+use crate::cli::again;
 use crate::input::Input;
 
 use super::some;
@@ -47,7 +47,7 @@ pub fn why(input: &Input, status: &PolicyStatus, most: usize) -> String {
 /// What to say where there is no policy to speak of.
 pub fn no_policies(namespace: Option<&str>) -> String {
     let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
-    format!("there are no policies{place}: see {} get kinds for the kinds that are known", program())
+    format!("there are no policies{place}; for the kinds that are known see {}", again(&["get", "kinds"]))
 }
 
 /// A target, in the words of its policy.

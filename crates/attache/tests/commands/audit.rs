@@ -43,6 +43,8 @@ fn bad_requirements() {
         ("a_file_that_is_not_there", "--requirements nowhere.yaml"),
         ("an_unknown_field", "--requirements crates/attache/tests/audit/a-field-that-is-none.yaml"),
         ("no_reason", "--requirements crates/attache/tests/audit/no-reason.yaml"),
+        ("an_exception_for_no_object", "--requirements crates/attache/tests/audit/no-object.yaml"),
+        ("a_namespace_with_a_typo", "--require retrypolicy -n bakr -q"),
     ] {
         insta::assert_snapshot!(name, run(&format!("attache audit {arguments} -f examples/bakery")));
     }
@@ -62,4 +64,36 @@ fn of_kinds_with_one_name_the_one_that_is_there_is_meant() {
 #[test]
 fn of_kinds_with_one_name_none_is_there() {
     insta::assert_snapshot!(run("attache audit --require ratelimitpolicy -f examples/bakery"));
+}
+
+const EXCEPTIONS: &str = "attache audit --requirements crates/attache/tests/audit/exceptions.yaml --date 2026-11-15";
+
+#[test]
+fn exceptions_that_except_something_and_others() {
+    insta::assert_snapshot!(run(&format!("COLUMNS=80 {EXCEPTIONS} -f examples/kuadrant")));
+}
+
+#[test]
+fn exceptions_that_except_something_and_others_as_json() {
+    insta::assert_snapshot!(run(&format!("{EXCEPTIONS} -o json -f examples/kuadrant")));
+}
+
+/// What is for objects elsewhere is not looked at here.
+#[test]
+fn exceptions_in_one_namespace() {
+    insta::assert_snapshot!(run(&format!("{EXCEPTIONS} -n infra -f examples/kuadrant")));
+}
+
+#[test]
+fn a_level_on_which_it_never_takes_effect() {
+    for arguments in ["", "-n toys"] {
+        let answer = run(&format!("attache audit --require authpolicy --on backend {arguments} -f examples/kuadrant"));
+        assert!(answer.ends_with("--- exit 2\n"), "{answer}");
+    }
+    insta::assert_snapshot!(run("attache audit --require authpolicy --on backend -f examples/bakery"));
+}
+
+#[test]
+fn nothing_that_it_could_be_on() {
+    insta::assert_snapshot!(run("attache audit --require authpolicy -n infra -f examples/kuadrant"));
 }

@@ -10,6 +10,7 @@ mod errors;
 mod explain;
 mod get;
 mod help;
+mod hints;
 mod lint;
 mod plan;
 mod reach;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use attache_core::kinds::{KindId, Origin, PolicyKind};
 use serde::Serialize;
 
-use crate::cli::program;
+use crate::cli::again_with;
 use crate::commands::Format;
 use crate::documents::List;
 use crate::input::Input;
@@ -53,7 +53,7 @@ pub fn get(
         Some(Format::Name) => kinds.iter().try_for_each(|kind| writeln!(screen, "PolicyKind/{}", kind.name)),
         _ if kinds.is_empty() => {
             writeln!(screen, "no policy kinds are known: add their CRDs, or PolicyKind documents")?;
-            writeln!(screen, "CRDs without a policy label count only with {} --infer-unlabelled", program())
+            writeln!(screen, "CRDs without a policy label count only with {}", again_with("--infer-unlabelled"))
         }
         Some(Format::Wide) => {
             let head = [

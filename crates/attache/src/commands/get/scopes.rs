@@ -4,7 +4,7 @@ use attache_core::model::{Model, Scope};
 use attache_core::topology::NodeId;
 use serde::Serialize;
 
-use crate::cli::program;
+use crate::cli::{again, in_full};
 use crate::commands::Format;
 use crate::documents::{List, Stream};
 use crate::input::Input;
@@ -61,7 +61,7 @@ pub fn get(
             let items = first(input, models, namespace, shown);
             write_table(&items, models.is_empty(), false, screen)?;
             if shown < total {
-                let more = format!("and {} more: {} get scopes -o wide", total - shown, program());
+                let more = format!("and {} more: {}", total - shown, in_full());
                 writeln!(screen, "{}", paint(DIM, more))?;
             }
             Ok(())
@@ -105,7 +105,7 @@ fn write_table(items: &[Item], no_policies: bool, wide: bool, screen: &mut Scree
             false => "no route leads to anything on which these policies take effect",
         };
         writeln!(screen, "there are no scopes: {why}")?;
-        return writeln!(screen, "{}", paint(DIM, format!("see {} topology", program())));
+        return writeln!(screen, "{}", paint(DIM, format!("see {}", again(&["topology"]))));
     }
     let mut table = Table::new(&["KIND", "POLICIES", "SCOPE"]);
     for item in items {

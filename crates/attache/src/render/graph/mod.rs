@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 use attache_core::topology::{Level, Refused};
 use serde::Serialize;
 
+use super::what;
+
 pub use dot::dot;
 pub use mermaid::mermaid;
 pub use svg::svg;
@@ -61,13 +63,7 @@ impl Vertex {
 
     /// What it is, for a caption: `Gateway`, or `Gateway listener`.
     fn what(&self) -> String {
-        let kind = self.kind();
-        match self.parts().1 {
-            "" => kind.to_owned(),
-            _ if kind.ends_with("Route") => format!("{kind} rule"),
-            _ if kind == "Service" => format!("{kind} port"),
-            _ => format!("{kind} listener"),
-        }
+        what(&self.id)
     }
 }
 

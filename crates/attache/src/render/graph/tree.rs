@@ -7,7 +7,7 @@ use attache_core::names::plural;
 use attache_core::topology::{Level, Refused};
 
 use super::{Graph, Vertex};
-use crate::cli::program;
+use crate::cli::{again, in_full};
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
 use crate::render::{Screen, cut, some};
@@ -26,26 +26,26 @@ pub fn tree(graph: Graph, everything: bool, screen: &mut Screen) -> io::Result<(
     let (roots, alone) = forest.roots();
     let most = if everything { usize::MAX } else { MOST_POLICIES };
     let mut drawn = vec![false; graph.nodes.len()];
-    let mut stack: Vec<Line> = forest.grouped(&roots, &[], "-o wide").into_iter().rev().map(Line::root).collect();
+    let mut stack: Vec<Line> = forest.grouped(&roots, &[], &in_full).into_iter().rev().map(Line::root).collect();
     while let Some(line) = stack.pop() {
         write!(screen, "{}", paint(DIM, format!("{}{}", line.indent, line.branch)))?;
         match &line.what {
-            What::More { count, kind, see } => {
-                let kind = if *count == 1 { (*kind).to_owned() } else { plural(kind) };
-                writeln!(screen, "{}", paint(DIM, format!("and {count} more {kind}: {} topology {see}", program())))?;
+            What::More { count, what, see } => {
+                let what = if *count == 1 { what.clone() } else { plural(what) };
+                writeln!(screen, "{}", paint(DIM, format!("and {count} more {what}: {see}")))?;
             }
             What::Refused(refused) => write_refused(refused, &line.below(), screen)?,
             What::Namespace { namespace, members } => {
                 let vertex = &graph.nodes[*namespace];
                 write_vertex(vertex, "", most, &line, screen)?;
-                let see = format!("-n {}", vertex.id.trim_start_matches("Namespace/"));
+                let see = || again(&["topology", "-n", vertex.id.trim_start_matches("Namespace/"), "-o", "wide"]);
                 stack.extend(line.hang(forest.listed(members, &see)));
             }
             What::Node(node) => {
                 let children = &forest.children[*node];
-                let again = std::mem::replace(&mut drawn[*node], true) && !children.is_empty();
+                let is_drawn = std::mem::replace(&mut drawn[*node], true) && !children.is_empty();
                 let vertex = &graph.nodes[*node];
-                let note = match again {
+                let note = match is_drawn {
                     true => "(shown above)",
                     false if forest.parents[*node].is_empty() && vertex.level == Some(Level::Route) => {
                         "(attached nowhere)"
@@ -53,8 +53,8 @@ pub fn tree(graph: Graph, everything: bool, screen: &mut Screen) -> io::Result<(
                     false => "",
                 };
                 write_vertex(vertex, note, most, &line, screen)?;
-                if !again {
-                    let mut below = forest.grouped(children, &line.inside, &vertex.id);
+                if !is_drawn {
+                    let mut below = forest.grouped(children, &line.inside, &|| again(&["topology", &vertex.id]));
                     let refused = forest.refused.get(vertex.id.as_str()).into_iter().flatten();
                     below.extend(refused.map(|refused| What::Refused(refused)));
                     stack.extend(line.hang(below));
@@ -92,10 +92,10 @@ enum What<'g> {
         members: Vec<usize>,
     },
     Refused(&'g Refused),
-    /// Nodes that are only counted, and the arguments with which they can be seen.
+    /// Nodes that are only counted, and the command that shows them.
     More {
         count: usize,
-        kind: &'g str,
+        what: String,
         see: String,
     },
 }
@@ -142,7 +142,7 @@ impl<'g> Forest<'g> {
     }
 
     /// `nodes` under the Namespaces that they live in, where those were not passed yet.
-    fn grouped(&self, nodes: &[usize], inside: &[usize], see: &str) -> Vec<What<'g>> {
+    fn grouped(&self, nodes: &[usize], inside: &[usize], see: &dyn Fn() -> String) -> Vec<What<'g>> {
         let mut entered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut others = Vec::new();
         for node in nodes {
@@ -156,14 +156,14 @@ impl<'g> Forest<'g> {
         lines
     }
 
-    fn listed(&self, nodes: &[usize], see: &str) -> Vec<What<'g>> {
-        let kind = |node: usize| self.graph.nodes[node].kind();
+    fn listed(&self, nodes: &[usize], see: &dyn Fn() -> String) -> Vec<What<'g>> {
+        let like = |node: usize| (self.graph.nodes[node].kind(), self.graph.nodes[node].parts().1.is_empty());
         let mut lines = Vec::new();
-        for same in nodes.chunk_by(|a, b| kind(*a) == kind(*b)) {
+        for same in nodes.chunk_by(|a, b| like(*a) == like(*b)) {
             let shown = if self.everything { same.len() } else { cut(same.len(), MOST) };
             lines.extend(same[..shown].iter().map(|node| What::Node(*node)));
             if let Some(next) = same.get(shown) {
-                lines.push(What::More { count: same.len() - shown, kind: kind(*next), see: see.to_owned() });
+                lines.push(What::More { count: same.len() - shown, what: self.graph.nodes[*next].what(), see: see() });
             }
         }
         lines
@@ -247,6 +247,6 @@ fn write_alone(graph: &Graph, alone: &[usize], screen: &mut Screen) -> io::Resul
         count => format!("{count} {}", plural(kind)),
     };
     let counts: Vec<String> = counts.into_iter().map(counted).collect();
-    let see = format!("{} topology -o wide", program());
+    let see = in_full();
     writeln!(screen, "{}", paint(DIM, format!("not connected to anything: {} ({see})", counts.join(", "))))
 }
