@@ -262,3 +262,36 @@ put {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","namespace":"de
 "#,
     );
 }
+
+#[test]
+fn what_becomes_of_a_policy_is_counted_where_nothing_changes_too() {
+    holds(
+        r#"
+{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}
+{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"b","labels":{"in":"yes"}}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"open","namespace":"g"},"spec":{"listeners":[{"name":"l","port":80,"protocol":"HTTP","allowedRoutes":{"namespaces":{"from":"All"}}}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"shut","namespace":"g"},"spec":{"listeners":[{"name":"l","port":80,"protocol":"HTTP","allowedRoutes":{"namespaces":{"from":"Selector","selector":{"matchLabels":{"in":"yes"}}}}}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"a"},"spec":{"parentRefs":[{"name":"open","namespace":"g"},{"name":"shut","namespace":"g"}],"rules":[{}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"b"},"spec":{"parentRefs":[{"name":"shut","namespace":"g"}],"rules":[{}]}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy0s.laws.io"},"spec":{"class":"Inherited","effectiveTarget":"RouteRule","group":"laws.io","kind":"Policy0"}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p","namespace":"g"},"spec":{"targetRef":{"kind":"Gateway","name":"shut"},"x":1}}
+batch
+put {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":{"in":"yes"}}}
+"#,
+    );
+}
+
+#[test]
+fn what_becomes_of_a_policy_of_the_root_namespace_is_counted_everywhere() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g","namespace":"g"},"spec":{"listeners":[{"name":"l","port":80,"protocol":"HTTP","allowedRoutes":{"namespaces":{"from":"All"}}}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"a"},"spec":{"parentRefs":[{"name":"g","namespace":"g"}],"rules":[{}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"b"},"spec":{"parentRefs":[{"name":"g","namespace":"g"}],"rules":[{}]}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy0s.laws.io"},"spec":{"class":"Inherited","effectiveTarget":"RouteRule","group":"laws.io","kind":"Policy0","rootNamespace":"root"}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p","namespace":"root"},"spec":{"targetRef":{"kind":"Namespace","name":"root"},"x":1}}
+batch
+delete ["gateway.networking.k8s.io","HTTPRoute","a","r"]
+"#,
+    );
+}
