@@ -157,7 +157,7 @@ impl Engine {
     }
 
     /// Where a policy is not accepted because of another, and because of which.
-    pub(crate) fn rivals(&self, policy: PolicyId) -> impl Iterator<Item = (NodeId, PolicyId)> {
+    pub fn rivals(&self, policy: PolicyId) -> impl Iterator<Item = (NodeId, PolicyId)> {
         let rejected = self.stacks_of(policy).flat_map(|stack| &stack.rejected);
         rejected.filter(move |(loser, _)| loser.policy == policy).map(|(loser, winner)| (loser.node, winner.policy))
     }

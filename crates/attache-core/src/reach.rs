@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
 use crate::fold::Superseded;
-use crate::model::{Model, stack_node};
+use crate::model::{Model, Scope, stack_node};
 use crate::policy::PolicyId;
 use crate::topology::NodeId;
 use crate::value::Path;
@@ -16,15 +16,25 @@ pub struct Reach {
     pub felt: Vec<NodeId>,
     /// Scopes in which the same becomes of it.
     pub parts: Vec<Part>,
+    /// Where the scopes of several parts end: what becomes of it there depends on the way.
+    pub divided: BTreeSet<NodeId>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Part {
-    pub scopes: u64,
-    /// Where the scopes end, in order.
-    pub ends: Vec<NodeId>,
+    /// In the order of their ends.
+    pub scopes: Vec<Scope>,
     pub in_force: Vec<Path>,
     pub lost: Vec<Superseded>,
+}
+
+impl Part {
+    /// Where the scopes end, each once, in order.
+    pub fn ends(&self) -> Vec<NodeId> {
+        let mut ends: Vec<NodeId> = self.scopes.iter().filter_map(Scope::end).collect();
+        ends.dedup();
+        ends
+    }
 }
 
 impl Engine {
@@ -42,20 +52,21 @@ impl Engine {
                     return;
                 }
                 let part = parts.entry(scope.chain).or_insert_with(|| self.part(model, scope.chain, policy, rule));
-                part.scopes += 1;
-                if part.ends.last() != Some(&target) {
-                    part.ends.push(target);
-                }
                 if !part.in_force.is_empty() {
                     let first =
                         scope.nodes.iter().position(|node| is_on(model, stack_node(self.world(), *node), policy));
                     let first = first.unwrap_or(scope.nodes.len());
                     felt.extend(&scope.nodes[first..]);
                 }
+                part.scopes.push(scope);
             });
         }
         let parts = parts.into_values().filter(|part| !(part.in_force.is_empty() && part.lost.is_empty()));
-        Reach { felt: felt.into_iter().collect(), parts: together(parts) }
+        let parts = together(parts);
+        let mut ends: Vec<NodeId> = parts.iter().flat_map(Part::ends).collect();
+        ends.sort_unstable();
+        let divided = ends.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        Reach { felt: felt.into_iter().collect(), parts, divided }
     }
 
     fn part(&self, model: &Model, chain: ChainId, policy: PolicyId, rule: Option<&str>) -> Part {
@@ -65,8 +76,7 @@ impl Engine {
         let applied = effective.applied.iter().filter(|it| it.policy == policy && rule.is_none());
         let lost = effective.superseded.iter().filter(|it| it.policy == policy && meant(&it.path));
         Part {
-            scopes: 0,
-            ends: Vec::new(),
+            scopes: Vec::new(),
             in_force: own.filter(|path| meant(path)).cloned().chain(applied.map(|_| Path::default())).collect(),
             lost: lost.cloned().collect(),
         }
@@ -79,10 +89,8 @@ fn together(parts: impl Iterator<Item = Part>) -> Vec<Part> {
     for part in parts {
         match found.iter_mut().find(|it| it.in_force == part.in_force && it.lost == part.lost) {
             Some(same) => {
-                same.scopes += part.scopes;
-                same.ends.extend(part.ends);
-                same.ends.sort_unstable();
-                same.ends.dedup();
+                same.scopes.extend(part.scopes);
+                same.scopes.sort_by_key(Scope::end);
             }
             None => found.push(part),
         }
@@ -95,5 +103,5 @@ fn is_in(model: &Model, chain: ChainId, policy: PolicyId) -> bool {
 }
 
 fn is_on(model: &Model, node: NodeId, policy: PolicyId) -> bool {
-    model.stack(node).is_some_and(|stack| stack.accepted.iter().any(|attachment| attachment.policy == policy))
+    model.stack(node).is_some_and(|stack| stack.all().any(|attachment| attachment.policy == policy))
 }

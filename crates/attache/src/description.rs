@@ -1,17 +1,17 @@
 //! Everything about one object: where it stands, the policies it meets, and what is wrong.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_core::chain::{ChainId, Link};
 use attache_core::conditions::Condition;
 use attache_core::lint::{Finding, lint_some};
-use attache_core::model::Model;
+use attache_core::model::{Model, Scope};
 use attache_core::object::{Object, ObjectId, ObjectRef};
-use attache_core::policy::{PolicyId, Wanted};
+use attache_core::policy::{self, Block, PolicyId, Wanted, block_path};
 use attache_core::topology::{Level, NodeId, Refused};
 
 use crate::input::Input;
-use crate::scopes::{Focus, Group};
+use crate::scopes::{Focus, Group, from};
 use crate::target::Target;
 
 #[derive(Debug)]
@@ -32,11 +32,24 @@ pub struct Description<'i> {
     pub inherited: Vec<Met>,
     /// Those on what stands below.
     pub lower: Vec<Met>,
-    pub answers: Vec<(Model, Group)>,
+    pub answers: Vec<Answer>,
     /// Whether the answers are what it gives to those below that have nothing of their own.
     pub gives: bool,
     pub conditions: Vec<Condition>,
     pub problems: Vec<Finding>,
+}
+
+/// Scopes of one kind in which the same is in force, whatever lost there.
+#[derive(Debug)]
+pub struct Answer {
+    pub model: Model,
+    /// One of them is as good as the other.
+    pub chains: Vec<ChainId>,
+    pub scopes: u64,
+    /// Where the scopes end, each once, in order.
+    pub ends: Vec<NodeId>,
+    /// Those of the scopes that end where scopes with another answer do.
+    pub ways: Vec<Scope>,
 }
 
 /// A policy that counts, or could have counted, and where it is attached.
@@ -67,12 +80,10 @@ impl<'i> Description<'i> {
         let below = topology.below(children.iter().copied());
         let models = input.engine.models_at(below.iter().chain(&nodes).copied());
         let focus = Focus::on(input, &target);
-        let groups = models.iter().map(|model| (model, focus.groups(input, model)));
-        let answers: Vec<(Model, Group)> =
-            groups.flat_map(|(model, groups)| groups.into_iter().map(|group| (model.clone(), group))).collect();
+        let answers: Vec<Answer> = models.iter().flat_map(|model| answers(input, model, &focus, &nodes)).collect();
         let own: BTreeSet<NodeId> =
             nodes.iter().flat_map(|node| topology.sections(*node)).chain(nodes.clone()).collect();
-        let mut met = met(input, answers.iter().map(|(model, group)| (model, group.chain)));
+        let mut met = met(input, answers.iter().flat_map(|it| it.chains.iter().map(|chain| (&it.model, *chain))));
         let attached = input.engine.attachments().attached().filter(|it| own.contains(&it.node));
         let attached: BTreeSet<(PolicyId, NodeId)> = attached.map(|it| (it.policy, it.node)).collect();
         if let Focus::At(_) = focus {
@@ -101,6 +112,42 @@ impl<'i> Description<'i> {
             target,
         }
     }
+}
+
+/// The answers of one kind, in the order in which they are met.
+fn answers(input: &Input, model: &Model, focus: &Focus, nodes: &[NodeId]) -> Vec<Answer> {
+    let world = input.engine.world();
+    let is_same = |one: ChainId, other: ChainId| {
+        let [a, b] = [one, other].map(|chain| model.effective(world, chain));
+        a.origins == b.origins && a.spec == b.spec && a.applied == b.applied && from(model, one) == from(model, other)
+    };
+    let mut answers: Vec<Answer> = Vec::new();
+    for Group { chain, scopes, ends } in focus.groups(input, model) {
+        match answers.iter_mut().find(|it| is_same(it.chains[0], chain)) {
+            Some(same) => {
+                same.chains.push(chain);
+                same.scopes = same.scopes.saturating_add(scopes);
+                same.ends.extend(ends);
+                same.ends.sort_unstable();
+                same.ends.dedup();
+            }
+            None => {
+                answers.push(Answer { model: model.clone(), chains: vec![chain], scopes, ends, ways: Vec::new() });
+            }
+        }
+    }
+    let mut seen: HashMap<NodeId, usize> = HashMap::new();
+    answers.iter().flat_map(|it| &it.ends).for_each(|end| *seen.entry(*end).or_default() += 1);
+    for answer in &mut answers {
+        for end in answer.ends.iter().filter(|end| seen[*end] > 1) {
+            model.scopes(world, *end, &mut |scope| {
+                if answer.chains.contains(&scope.chain) && scope.nodes.iter().any(|node| nodes.contains(node)) {
+                    answer.ways.push(scope);
+                }
+            });
+        }
+    }
+    answers
 }
 
 /// The policies that meet at the effective targets among some nodes.
@@ -187,15 +234,24 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
     findings
 }
 
+/// The condition of a block as it is written, even if it is none.
+pub fn condition<'i>(input: &'i Input, policy: PolicyId, block: &Block) -> Option<&'i str> {
+    let kind = input.engine.kinds().get(input.engine.policy(policy).kind);
+    let object = input.engine.policy_object(policy);
+    let path = block_path(object, kind, block.which).key(kind.fields.when.clone());
+    path.resolve(&object.body).filter(|_| kind.has_blocks())?.as_str()
+}
+
 /// Whether a policy names an object as its target.
 fn wants(input: &Input, policy: PolicyId, id: &ObjectRef) -> bool {
     let own = &input.engine.policy_id(policy).namespace;
-    input.engine.policy(policy).targets.iter().any(|target| match &target.wanted {
-        Wanted::Object { group, kind, namespace, name, .. } => {
-            let namespace = namespace.as_ref().unwrap_or(own);
-            (group, kind, name) == (&id.group, &id.kind, &id.name)
-                && (id.namespace.is_empty() || *namespace == id.namespace)
-        }
-        _ => false,
-    })
+    input.engine.policy(policy).targets.iter().any(|target| names(target, own, id) == Some(true))
+}
+
+/// Whether a target of a policy in namespace `own` is an object, if the policy does name one.
+pub fn names(target: &policy::Target, own: &str, id: &ObjectRef) -> Option<bool> {
+    let Wanted::Object { group, kind, namespace, name, .. } = &target.wanted else { return None };
+    let namespace = namespace.as_deref().unwrap_or(own);
+    let is_there = id.namespace.is_empty() || namespace == id.namespace;
+    Some((group, kind, name) == (&id.group, &id.kind, &id.name) && is_there)
 }

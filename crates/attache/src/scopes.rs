@@ -157,7 +157,13 @@ pub fn from(model: &Model, chain: ChainId) -> Option<NodeId> {
     model.links(chain).find_map(Link::from)
 }
 
-/// A scope on one line: an object whose section follows, and Namespaces, go without saying.
+/// A scope on one line, with whose requests are meant if not all are.
+pub fn scope_name(input: &Input, scope: &Scope) -> String {
+    let from = scope.from.map(|namespace| format!(" (from {})", input.name(namespace)));
+    format!("{}{}", short_path(input, &scope.nodes), from.unwrap_or_default())
+}
+
+/// A path on one line: an object whose section follows, and Namespaces, go without saying.
 pub fn short_path(input: &Input, nodes: &[NodeId]) -> String {
     let topology = input.engine.topology();
     let goes_without_saying = |at: usize, node: NodeId| {

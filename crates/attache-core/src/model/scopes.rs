@@ -17,6 +17,13 @@ pub struct Scope {
     pub chain: ChainId,
 }
 
+impl Scope {
+    /// Where it ends.
+    pub fn end(&self) -> Option<NodeId> {
+        self.nodes.last().copied()
+    }
+}
+
 /// Which chains reach a node without having met a Namespace: asked again for everything below.
 pub(crate) type Free = HashMap<(NodeId, ChainId, NodeId), bool>;
 

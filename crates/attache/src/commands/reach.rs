@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use attache_core::policy::PolicyId;
 use attache_core::problem::Problem;
-use attache_core::reach::Reach as Reached;
+use attache_core::reach::{Part, Reach as Reached};
 use clap::Args;
 
 use super::{Format, Verdict};
@@ -64,14 +64,15 @@ impl Reach {
             Some(Format::Name) => reach.felt.iter().try_for_each(|node| writeln!(screen, "{}", input.name(*node)))?,
             None | Some(Format::Wide) => {
                 let most = if self.output.is_none() { MOST } else { usize::MAX };
-                let view = ReachView { input: &input, policy: input.policy(policy), most, indent: 0 };
-                self.write(&view, policy, &reach, screen)?;
+                let view = ReachView { input: &input, reach: &reach, policy: input.policy(policy), most, indent: 0 };
+                self.write(&view, policy, screen)?;
             }
         }
         Ok(input.verdict)
     }
 
-    fn write(&self, view: &ReachView, policy: PolicyId, reach: &Reached, screen: &mut Screen) -> io::Result<()> {
+    fn write(&self, view: &ReachView, policy: PolicyId, screen: &mut Screen) -> io::Result<()> {
+        let reach = view.reach;
         let status = &view.input.engine.policy_status(policy);
         let mut head = Table::plain(0);
         let scopes = match self.rule {
@@ -83,7 +84,7 @@ impl Reach {
             head.row([status.message.as_str().into()]);
         }
         head.write(screen)?;
-        view.felt(reach, if self.rule.is_some() { "this rule" } else { "it" }, screen)?;
+        view.felt(if self.rule.is_some() { "this rule" } else { "it" }, screen)?;
         let shown = cut(reach.parts.len(), view.most);
         for part in &reach.parts[..shown] {
             writeln!(screen)?;
@@ -98,7 +99,8 @@ impl Reach {
 
 /// In how many scopes the rule that was asked for is in force.
 fn rule_in_force(reach: &Reached) -> String {
-    let felt: u64 = reach.parts.iter().filter(|part| !part.in_force.is_empty()).map(|part| part.scopes).sum();
-    let total: u64 = reach.parts.iter().map(|part| part.scopes).sum();
+    let count = |parts: &mut dyn Iterator<Item = &Part>| parts.map(|part| part.scopes.len()).sum::<usize>();
+    let felt = count(&mut reach.parts.iter().filter(|part| !part.in_force.is_empty()));
+    let total = count(&mut reach.parts.iter());
     format!("this rule is in force in {felt} of {total} scopes")
 }

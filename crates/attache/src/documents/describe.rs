@@ -1,15 +1,16 @@
+use attache_core::attachment::Reason;
 use attache_core::lint::Finding;
 use attache_core::object::Object;
-use attache_core::policy::{Policy, PolicyId};
+use attache_core::policy::{Policy, PolicyId, Target};
 use attache_core::topology::NodeId;
 use attache_core::value::{Path, Value};
 use serde::Serialize;
 
 use super::API_VERSION;
 use super::lint::{OfFinding, of_finding};
-use super::reach::{OfPart, parts};
+use super::reach::{OfPart, Way, parts};
 use super::status::Condition;
-use crate::description::{Description, Met};
+use crate::description::{Answer, Description, Met, condition, names};
 use crate::input::Input;
 use crate::render::status::target_words;
 use crate::scopes::from;
@@ -80,6 +81,8 @@ struct InForce {
     policy_kind: String,
     scopes: u64,
     targets: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ways: Vec<Way>,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,12 +113,13 @@ struct OfBlock {
 pub fn describe_object<'i>(input: &Input, it: &'i Description) -> OfObject<'i> {
     let names = |nodes: &[NodeId]| nodes.iter().map(|node| input.name(*node)).collect();
     let met = |all: &[Met]| all.iter().map(|met| of_met(input, met)).collect();
-    let effective = it.answers.iter().map(|(model, group)| InForce {
+    let effective = it.answers.iter().map(|Answer { model, chains, scopes, ends, ways }| InForce {
         policy_kind: model.kind.full_name(),
-        scopes: group.scopes,
-        targets: names(&group.ends),
-        from: from(model, group.chain).map(|namespace| input.name(namespace)),
-        spec: model.effective(input.engine.world(), group.chain).spec.clone(),
+        scopes: *scopes,
+        targets: names(ends),
+        ways: ways.iter().map(|scope| Way::new(input, scope)).collect(),
+        from: from(model, chains[0]).map(|namespace| input.name(namespace)),
+        spec: model.effective(input.engine.world(), chains[0]).spec.clone(),
     });
     OfObject {
         about: About::new(it.target.to_string(), it.object),
@@ -143,7 +147,7 @@ pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding])
     let blocks = policy.blocks.iter().map(|block| OfBlock {
         block: block.which.name(),
         strategy: block.strategy.name(),
-        when: block.when.as_ref().map(ToString::to_string),
+        when: condition(input, id, block).map(str::to_owned),
         removes: block.removes.iter().map(ToString::to_string).collect(),
         spec: block.spec.clone(),
     });
@@ -162,14 +166,19 @@ pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding])
 }
 
 fn targets(input: &Input, id: PolicyId, policy: &Policy) -> Vec<OfTarget> {
-    let refused = input.engine.refusals(id);
-    let of = |(i, target)| {
+    let (engine, own) = (&input.engine, &input.engine.policy_id(id).namespace);
+    let refused = &engine.attachments().of(id).refused;
+    let conflict = |target: &Target| {
+        let of = |node: NodeId| engine.topology().id(engine.objects(), node);
+        let (node, winner) = engine.rivals(id).find(|(node, _)| names(target, own, of(*node)).unwrap_or(true))?;
+        let message = format!("{} has attached to {} before it", input.policy(winner), input.name(node));
+        Some((Reason::Conflicted.name(), message))
+    };
+    let of = |(i, target): (usize, &Target)| {
         let refusal = refused.iter().find(|it| it.target.is_none_or(|at| at == i));
-        OfTarget {
-            target: target_words(target),
-            reason: refusal.map(|refusal| refusal.reason.name()),
-            message: refusal.map(|refusal| refusal.message.clone()),
-        }
+        let refusal = refusal.map(|refusal| (refusal.reason.name(), refusal.message.clone()));
+        let (reason, message) = refusal.or_else(|| conflict(target)).unzip();
+        OfTarget { target: target_words(target), reason, message }
     };
     policy.targets.iter().enumerate().map(of).collect()
 }

@@ -1,3 +1,4 @@
+use attache_core::model::Scope;
 use attache_core::policy::PolicyId;
 use attache_core::reach::Reach;
 use serde::Serialize;
@@ -18,10 +19,20 @@ pub struct ReachDocument {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfPart {
-    scopes: u64,
+    scopes: usize,
     targets: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ways: Vec<Way>,
     in_force: Vec<String>,
     lost: Vec<Lost>,
+}
+
+/// A scope with one answer, where scopes with others end at the same target.
+#[derive(Debug, Serialize)]
+pub struct Way {
+    scope: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -30,6 +41,15 @@ struct Lost {
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<String>,
     reason: &'static str,
+}
+
+impl Way {
+    pub fn new(input: &Input, scope: &Scope) -> Way {
+        Way {
+            scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
+            from: scope.from.map(|namespace| input.name(namespace)),
+        }
+    }
 }
 
 pub fn reach_document(input: &Input, policy: PolicyId, reach: &Reach) -> ReachDocument {
@@ -43,9 +63,11 @@ pub fn reach_document(input: &Input, policy: PolicyId, reach: &Reach) -> ReachDo
 }
 
 pub fn parts(input: &Input, reach: &Reach) -> Vec<OfPart> {
+    let is_divided = |scope: &&Scope| scope.end().is_some_and(|end| reach.divided.contains(&end));
     let parts = reach.parts.iter().map(|part| OfPart {
-        scopes: part.scopes,
-        targets: part.ends.iter().map(|node| input.name(*node)).collect(),
+        scopes: part.scopes.len(),
+        targets: part.ends().into_iter().map(|node| input.name(node)).collect(),
+        ways: part.scopes.iter().filter(is_divided).map(|scope| Way::new(input, scope)).collect(),
         in_force: part.in_force.iter().map(ToString::to_string).collect(),
         lost: part
             .lost

@@ -1,10 +1,11 @@
 //! Everything about one object that is no policy, for a person.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use attache_core::conditions::Condition;
 use attache_core::lint::Finding;
-use attache_core::model::Model;
+use attache_core::model::Scope;
 use attache_core::object::{Object, Place};
 use attache_core::topology::NodeId;
 use attache_core::value::Path;
@@ -15,11 +16,11 @@ use super::reach::counts;
 use super::spec::spec_lines;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
-use super::{Screen, cut};
+use super::{Screen, cut, some};
 use crate::cli::{again, in_full};
-use crate::description::{Description, Here, Met};
+use crate::description::{Answer, Description, Here, Met};
 use crate::input::Input;
-use crate::scopes::{Group, from};
+use crate::scopes::{from, short_path};
 
 pub struct DescribeView<'i> {
     pub input: &'i Input,
@@ -151,8 +152,8 @@ impl DescribeView<'_> {
             writeln!(screen, "  {}", paint(DIM, "for everything below that has no policies of its own"))?;
         }
         let shown = cut(it.answers.len(), self.most);
-        for (model, group) in &it.answers[..shown] {
-            self.answer(it, model, group, screen)?;
+        for answer in &it.answers[..shown] {
+            self.answer(it, answer, screen)?;
         }
         if shown < it.answers.len() {
             let see = again(&["effective", &it.target.to_string(), "-o", "wide"]);
@@ -163,18 +164,29 @@ impl DescribeView<'_> {
         Ok(())
     }
 
-    fn answer(&self, it: &Description, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
+    /// Where an answer holds. Where that depends on the way, the ways.
+    fn place(&self, answer: &Answer) -> String {
+        let divided: BTreeSet<NodeId> = answer.ways.iter().filter_map(Scope::end).collect();
+        match answer.ends.as_slice() {
+            [only] if divided.is_empty() => self.input.name(*only),
+            many if divided.is_empty() => counts(self.input, many).join(", "),
+            many => {
+                let ends = many.iter().filter(|end| !divided.contains(end)).map(|end| self.input.name(*end));
+                let ways = answer.ways.iter().map(|scope| short_path(self.input, &scope.nodes));
+                some(&ends.chain(ways).collect::<Vec<_>>(), self.most)
+            }
+        }
+    }
+
+    fn answer(&self, it: &Description, answer: &Answer, screen: &mut Screen) -> io::Result<()> {
         let view = EffectiveView { input: self.input, most: self.most };
-        let place = match group.ends.as_slice() {
-            [only] => self.input.name(*only),
-            many => counts(self.input, many).join(", "),
-        };
-        let requests = from(model, group.chain).map(|it| format!(", for requests from {}", self.input.name(it)));
+        let (model, chain, place) = (&answer.model, answer.chains[0], self.place(answer));
+        let requests = from(model, chain).map(|it| format!(", for requests from {}", self.input.name(it)));
         let mut head = Table::plain(2);
         let place = format!("on {place}{}", requests.unwrap_or_default());
         head.row([model.kind.full_name().into(), paint(OBJECT, place).into()]);
         head.write(screen)?;
-        let effective = model.effective(self.input.engine.world(), group.chain);
+        let effective = model.effective(self.input.engine.world(), chain);
         let mut lines = effective.spec.as_ref().map(spec_lines).unwrap_or_default();
         let all = lines.len();
         lines.truncate(cut(all, self.most_lines));

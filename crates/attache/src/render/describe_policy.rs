@@ -1,7 +1,9 @@
 //! Everything about one policy, for a person.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use attache_core::attachment::{Reason, Refusal};
 use attache_core::lint::Finding;
 use attache_core::policy::{Block, PolicyId, Which};
 use attache_core::reach::Reach;
@@ -16,6 +18,7 @@ use super::style::{BAD, DIM, GOOD, LOST_MARK, OBJECT, paint};
 use super::table::Table;
 use super::{Screen, cut};
 use crate::cli::{again, in_full};
+use crate::description::condition;
 
 impl DescribeView<'_> {
     pub fn policy(&self, policy: PolicyId, problems: &[Finding], screen: &mut Screen) -> io::Result<()> {
@@ -29,7 +32,7 @@ impl DescribeView<'_> {
         self.targets(policy, screen)?;
         section("says", screen)?;
         let blocks = &engine.policy(policy).blocks;
-        blocks.iter().try_for_each(|block| self.block(block, screen))?;
+        blocks.iter().try_for_each(|block| self.block(policy, block, screen))?;
         if blocks.is_empty() {
             writeln!(screen, "  {}", paint(DIM, "nothing"))?;
         }
@@ -51,37 +54,48 @@ impl DescribeView<'_> {
     /// What it targets, and what became of that.
     fn targets(&self, policy: PolicyId, screen: &mut Screen) -> io::Result<()> {
         section("targets", screen)?;
-        let refused = self.input.engine.refusals(policy);
-        let attached = self.input.engine.attachments().of(policy).to.iter().map(|it| it.node);
+        let engine = &self.input.engine;
+        let attached = engine.attachments().of(policy);
         let mut table = Table::plain(2);
-        for (i, target) in self.input.engine.policy(policy).targets.iter().enumerate() {
-            if let Some(refusal) = refused.iter().find(|it| it.target == Some(i)) {
-                let text = [paint(BAD, format!("{LOST_MARK} ")), paint(OBJECT, target_words(target))];
-                table.row([text.into(), paint(BAD, refusal.reason.name()).into(), refusal.message.as_str().into()]);
+        let mut refuse = |target: String, refusal: &Refusal| {
+            let target = [paint(BAD, format!("{LOST_MARK} ")), paint(OBJECT, target)];
+            table.row([target.into(), paint(BAD, refusal.reason.name()).into(), refusal.message.as_str().into()]);
+        };
+        let targets = &engine.policy(policy).targets;
+        for (i, target) in targets.iter().enumerate() {
+            let refusals = attached.refused.iter().filter(|it| it.target.is_none_or(|at| at == i));
+            refusals.for_each(|refusal| refuse(target_words(target), refusal));
+        }
+        if targets.is_empty() {
+            attached.refused.iter().for_each(|refusal| refuse("no target".to_owned(), refusal));
+        }
+        let rivals: BTreeMap<NodeId, PolicyId> = engine.rivals(policy).collect();
+        let nodes: Vec<NodeId> = attached.to.iter().map(|it| it.node).collect();
+        let shown = cut(nodes.len(), self.most);
+        for node in &nodes[..shown] {
+            let name = self.input.name(*node);
+            match rivals.get(node) {
+                Some(winner) => {
+                    let name = [paint(BAD, format!("{LOST_MARK} ")), paint(OBJECT, name)];
+                    let why = format!("{} was there before it", self.input.policy(*winner));
+                    table.row([name.into(), paint(BAD, Reason::Conflicted.name()).into(), why.into()]);
+                }
+                None => table.row([paint(OBJECT, name).into(), paint(GOOD, "attached").into(), "".into()]),
             }
         }
-        for refusal in refused.iter().filter(|it| it.target.is_none()) {
-            let text = [paint(BAD, format!("{LOST_MARK} "))];
-            table.row([text.into(), paint(BAD, refusal.reason.name()).into(), refusal.message.as_str().into()]);
-        }
-        let attached: Vec<NodeId> = attached.collect();
-        let shown = cut(attached.len(), self.most);
-        for node in &attached[..shown] {
-            table.row([paint(OBJECT, self.input.name(*node)).into(), paint(GOOD, "attached").into(), "".into()]);
-        }
-        if shown < attached.len() {
-            let more = format!("and {} more: {}", attached.len() - shown, in_full());
+        if shown < nodes.len() {
+            let more = format!("and {} more: {}", nodes.len() - shown, in_full());
             table.row([paint(DIM, more).into()]);
         }
-        if attached.is_empty() && refused.is_empty() {
+        if nodes.is_empty() && attached.refused.is_empty() {
             table.row([paint(DIM, "nothing: it waits for the filter of a rule to name it").into()]);
         }
         table.write(screen)
     }
 
-    fn block(&self, block: &Block, screen: &mut Screen) -> io::Result<()> {
+    fn block(&self, policy: PolicyId, block: &Block, screen: &mut Screen) -> io::Result<()> {
         let mut about = vec![block.strategy.name().to_owned()];
-        about.extend(block.when.as_ref().map(|when| format!("when {when}")));
+        about.extend(condition(self.input, policy, block).map(|when| format!("when {when}")));
         if !block.removes.is_empty() {
             about.push(format!("removes {}", block.removes.join(", ")));
         }
@@ -103,8 +117,8 @@ impl DescribeView<'_> {
     }
 
     fn reach(&self, name: &str, reach: &Reach, screen: &mut Screen) -> io::Result<()> {
-        let view = ReachView { input: self.input, policy: name.to_owned(), most: self.most, indent: 2 };
-        view.felt(reach, "it", screen)?;
+        let view = ReachView { input: self.input, reach, policy: name.to_owned(), most: self.most, indent: 2 };
+        view.felt("it", screen)?;
         let shown = cut(reach.parts.len(), self.most);
         for part in &reach.parts[..shown] {
             view.part(part, screen)?;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use attache_core::model::Scope;
 use attache_core::names::plural;
 use attache_core::reach::{Part, Reach};
 use attache_core::topology::{Level, NodeId};
@@ -12,9 +13,11 @@ use super::table::Table;
 use super::{Screen, cut};
 use crate::cli::again;
 use crate::input::Input;
+use crate::scopes::scope_name;
 
 pub struct ReachView<'i> {
     pub input: &'i Input,
+    pub reach: &'i Reach,
     /// The policy, as it can be given to commands.
     pub policy: String,
     /// How many names, or lost values, are shown before the rest is only counted.
@@ -24,8 +27,8 @@ pub struct ReachView<'i> {
 
 impl ReachView<'_> {
     /// How much feels what is called `what`.
-    pub fn felt(&self, reach: &Reach, what: &str, screen: &mut Screen) -> io::Result<()> {
-        let felt = counts(self.input, &reach.felt);
+    pub fn felt(&self, what: &str, screen: &mut Screen) -> io::Result<()> {
+        let felt = counts(self.input, &self.reach.felt);
         let mut table = Table::plain(self.indent);
         table.row([match felt.is_empty() {
             true => format!("nothing feels {what}").into(),
@@ -36,11 +39,11 @@ impl ReachView<'_> {
 
     /// What becomes of it in some scopes.
     pub fn part(&self, part: &Part, screen: &mut Screen) -> io::Result<()> {
-        let shown = cut(part.ends.len(), self.most);
-        let names: Vec<String> = part.ends[..shown].iter().map(|node| self.input.name(*node)).collect();
-        let mut place = format!("on {}", names.join(", "));
-        if shown < part.ends.len() {
-            place += &format!(" and {} more: {}", part.ends.len() - shown, self.whole());
+        let places = self.places(part);
+        let shown = cut(places.len(), self.most);
+        let mut place = format!("on {}", places[..shown].join(", "));
+        if shown < places.len() {
+            place += &format!(" and {} more: {}", places.len() - shown, self.whole());
         }
         let mut head = Table::plain(self.indent);
         head.row([paint(OBJECT, place).into()]);
@@ -62,6 +65,14 @@ impl ReachView<'_> {
             table.row([paint(DIM, format!("and {more} more that lost: {}", self.whole())).into()]);
         }
         table.write(screen)
+    }
+
+    /// Where the scopes of a part end. Where that depends on the way, the ways.
+    fn places(&self, part: &Part) -> Vec<String> {
+        let is_divided = |scope: &&Scope| scope.end().is_some_and(|end| self.reach.divided.contains(&end));
+        let ends = part.ends().into_iter().filter(|end| !self.reach.divided.contains(end));
+        let ways = part.scopes.iter().filter(is_divided).map(|scope| scope_name(self.input, scope));
+        ends.map(|end| self.input.name(end)).chain(ways).collect()
     }
 
     /// The command that shows everything.

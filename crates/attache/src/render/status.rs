@@ -34,8 +34,14 @@ pub fn why(input: &Input, status: &PolicyStatus, most: usize) -> String {
     match (status.message.as_str(), status.enforcement) {
         ("", Enforcement::PartiallyEnforced) if by.is_empty() => {
             let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
-            let idle = total.saturating_sub(enforced).saturating_sub(partial).saturating_sub(overridden);
-            format!("its condition does not hold in {idle} of {total} scopes")
+            let lacking = total.saturating_sub(enforced).saturating_sub(overridden);
+            let has_condition = input.engine.policy(status.policy).blocks.iter().any(|block| block.when.is_some());
+            let why = match (has_condition, partial) {
+                (true, 0) => "its condition does not hold",
+                (true, _) => "the condition of one of its blocks does not hold",
+                (false, _) => "the object itself says otherwise",
+            };
+            format!("{why} in {lacking} of {total} scopes")
         }
         ("", _) if by.is_empty() => String::new(),
         ("", Enforcement::Overridden) => format!("all of it is taken by {}", some(&by, most)),

@@ -121,3 +121,23 @@ fn an_object_without_a_name() {
 fn on_a_narrow_terminal() {
     insta::assert_snapshot!(run("COLUMNS=60 attache describe httproute/payments -f examples/bakery"));
 }
+
+/// A rule behind two listeners, of which one has its own policy.
+#[test]
+fn a_route_with_an_answer_for_each_way_to_it() {
+    insta::assert_snapshot!(run("attache describe httproute/orders -f examples/envoy-gateway"));
+}
+
+#[test]
+fn a_policy_that_conflicts_with_another_on_one_of_its_targets() {
+    let describe = "attache describe backendtrafficpolicy/late -f crates/attache/tests/input/conflict.yaml";
+    insta::assert_snapshot!("a_conflict", run(describe));
+    insta::assert_snapshot!("a_conflict_as_json", run(&format!("{describe} -o json")));
+}
+
+#[test]
+fn a_policy_whose_condition_is_none() {
+    insta::assert_snapshot!(run(
+        "attache describe colorpolicy/bad -f crates/attache/tests/bad-input/good.yaml -f crates/attache/tests/bad-input/no-cel.yaml"
+    ));
+}

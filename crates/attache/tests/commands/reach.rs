@@ -44,3 +44,24 @@ fn by_name() {
 fn of_a_rule_with_a_typo() {
     insta::assert_snapshot!(run("attache reach retrypolicy/be-patient --rule atempts -f examples/bakery"));
 }
+
+/// A rule behind two listeners, of which one has its own policy.
+#[test]
+fn of_a_policy_that_is_beaten_on_one_way_only() {
+    insta::assert_snapshot!(run("attache reach backendtrafficpolicy/everything -f examples/envoy-gateway"));
+}
+
+#[test]
+fn of_a_policy_that_is_beaten_on_one_way_only_as_json() {
+    insta::assert_snapshot!(run("attache reach backendtrafficpolicy/everything -o json -f examples/envoy-gateway"));
+}
+
+#[test]
+fn of_a_policy_that_conflicts_with_another() {
+    insta::assert_snapshot!(run("attache reach backendtrafficpolicy/orders-too -f examples/envoy-gateway"));
+}
+
+#[test]
+fn of_a_policy_that_conflicts_with_another_on_one_of_its_targets() {
+    insta::assert_snapshot!(run("attache reach backendtrafficpolicy/late -f crates/attache/tests/input/conflict.yaml"));
+}

@@ -37,3 +37,9 @@ fn without_colour_if_nobody_wants_it() {
 fn on_a_narrow_terminal() {
     insta::assert_snapshot!(run("COLUMNS=72 attache status -f examples/kuadrant"));
 }
+
+/// Its defaults hold, and its overrides do not.
+#[test]
+fn of_a_policy_with_a_condition_on_one_of_its_blocks() {
+    insta::assert_snapshot!(run("attache status -f crates/attache/tests/input/conditions.yaml"));
+}
