@@ -122,7 +122,7 @@ fn identity(body: &Value, assumed: Option<&Assumed>) -> Result<(ObjectRef, SmolS
             help: "an object has at least `apiVersion`, `kind` and `metadata.name`".into(),
         });
     }
-    let own = |key, assumed: Option<&SmolStr>| match (field(body, key)?, assumed) {
+    let own = |key, assumed: Option<&SmolStr>| match (field(body, &[key])?, assumed) {
         (Some(text), _) => Ok(text),
         (None, Some(text)) => Ok(text.clone()),
         (None, None) => Err(missing(key, "every Kubernetes object has one")),
@@ -137,25 +137,24 @@ fn identity(body: &Value, assumed: Option<&Assumed>) -> Result<(ObjectRef, SmolS
             help: "write `group/version`, as in `gateway.networking.k8s.io/v1`, or `v1` for the core group".into(),
         });
     }
-    let name = field(body, "metadata.name")?.ok_or_else(|| {
+    let name = field(body, &["metadata", "name"])?.ok_or_else(|| {
         let generated = body.at(&["metadata", "generateName"]).is_some();
         missing("metadata.name", if generated { "a `generateName` is not enough" } else { "give the object a name" })
     })?;
-    let namespace = field(body, "metadata.namespace")?.unwrap_or_default();
+    let namespace = field(body, &["metadata", "namespace"])?.unwrap_or_default();
     let id = ObjectRef { group: group.into(), kind, namespace, name };
     Ok((id, version.into()))
 }
 
 /// A field that must be a string, if it is there. An empty one is not there.
-fn field(body: &Value, path: &str) -> Result<Option<SmolStr>, Unnamed> {
-    let path = Path::parse(path);
-    match path.resolve(body) {
+fn field(body: &Value, path: &[&str]) -> Result<Option<SmolStr>, Unnamed> {
+    match body.at(path) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Str(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
         Some(other) => Err(Unnamed {
-            message: format!("`{path}` must be a string, not {}", other.type_name()),
+            message: format!("`{}` must be a string, not {}", path.join("."), other.type_name()),
             help: format!("put it in quotes: as it is written, YAML reads it as {}", other.type_name()),
-            path,
+            path: Path::parse(&path.join(".")),
         }),
     }
 }

@@ -87,13 +87,13 @@ fn declaration(object: &Object) -> Option<((SmolStr, SmolStr), bool)> {
 
 /// The group and kind of the objects that a CRD or a PolicyKind describes.
 pub fn described_kind(object: &Object) -> Option<(&str, &str)> {
-    let spec = object.spec();
-    let kind = match (object.id.group.as_str(), object.id.kind.as_str()) {
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => spec.at(&["names", "kind"])?,
-        ("attache.dev", "PolicyKind") => spec.get("kind")?,
+    let kind: &[&str] = match (object.id.group.as_str(), object.id.kind.as_str()) {
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => &["names", "kind"],
+        ("attache.dev", "PolicyKind") => &["kind"],
         _ => return None,
     };
-    Some((spec.get_str("group")?, kind.as_str()?))
+    let spec = object.spec();
+    Some((spec.get_str("group")?, spec.at(kind)?.as_str()?))
 }
 
 #[cfg(test)]
