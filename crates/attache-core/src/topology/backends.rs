@@ -19,10 +19,12 @@ const MIRROR: [&str; 2] = ["requestMirror", "backendRef"];
 pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut Found) {
     let home = route.id.namespace.as_str();
     let may_delegate = route.id.kind == RouteKind::Http.name();
-    let first_rule = found.rules.len();
+    let (first_rule, mut are_named) = (found.rules.len(), false);
     for (position, rule) in route.spec().list_at("rules").iter().enumerate() {
         let number = found.rules.len() as u32;
-        let (level, name) = (Level::RouteRule, sections::name(Level::RouteRule, rule, position));
+        let own_name = sections::own_name(rule);
+        are_named |= own_name.is_some();
+        let (level, name) = (Level::RouteRule, own_name.cloned().unwrap_or_else(|| sections::rule(position)));
         found.rules.push(Section { level, owner: id, name, port: None, shares_name: false });
         let first = (found.backends.len(), found.ports.len());
         let denied = |field, at| (id, Denied::Backend { rule: position as u32, field, at: at as u32 });
@@ -61,7 +63,9 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
             }
         }
     }
-    sections::tell_apart(&mut found.rules[first_rule..]);
+    if are_named {
+        sections::tell_apart(&mut found.rules[first_rule..]);
+    }
 }
 
 /// Where a rule sends copies: resolved as backends are, but nobody's answer comes from there.

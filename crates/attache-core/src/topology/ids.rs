@@ -34,13 +34,13 @@ impl FromIterator<NodeId> for Ids {
 
 impl Ids {
     pub fn of(ids: &[NodeId]) -> Ids {
-        let mut few = [NodeId::part(0); 3];
-        match few.get_mut(..ids.len()) {
-            Some(start) => {
-                start.copy_from_slice(ids);
-                Ids::Few(ids.len() as u8, few)
-            }
-            None => Ids::Many(Arc::new(ids.to_vec())),
+        const NONE: NodeId = NodeId::part(0);
+        match *ids {
+            [] => Ids::default(),
+            [a] => Ids::Few(1, [a, NONE, NONE]),
+            [a, b] => Ids::Few(2, [a, b, NONE]),
+            [a, b, c] => Ids::Few(3, [a, b, c]),
+            _ => Ids::Many(Arc::new(ids.to_vec())),
         }
     }
 

@@ -50,18 +50,27 @@ pub fn of(object: &Object, level: Level) -> Option<(Level, &[Value])> {
 }
 
 /// What the section at `position` is called. Rules and whatever else has no name are counted from one.
-pub fn name(level: Level, section: &Value, position: usize) -> SmolStr {
-    match (section.get("name"), level) {
-        (Some(Value::Str(name)), _) if !name.is_empty() => name.clone(),
-        (_, Level::BackendPort) => {
+fn name(level: Level, section: &Value, position: usize) -> SmolStr {
+    let number = || match level {
+        Level::BackendPort => {
             port(section).map_or_else(|| format_smolstr!("port-{}", position + 1), |port| format_smolstr!("{port}"))
         }
-        (_, Level::Listener) => format_smolstr!("listener-{}", position + 1),
+        Level::Listener => format_smolstr!("listener-{}", position + 1),
         _ => rule(position),
+    };
+    own_name(section).cloned().unwrap_or_else(number)
+}
+
+/// The name that a section has of its own.
+pub fn own_name(section: &Value) -> Option<&SmolStr> {
+    match section.get("name") {
+        Some(Value::Str(name)) if !name.is_empty() => Some(name),
+        _ => None,
     }
 }
 
-fn rule(position: usize) -> SmolStr {
+/// What the rule at `position` is called if it has no name of its own.
+pub fn rule(position: usize) -> SmolStr {
     /// A route has at most so many.
     const FIRST: [&str; 16] = [
         "rule-1", "rule-2", "rule-3", "rule-4", "rule-5", "rule-6", "rule-7", "rule-8", "rule-9", "rule-10", "rule-11",
