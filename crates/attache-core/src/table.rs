@@ -83,6 +83,7 @@ impl<T: Clone + Default> Table<T> {
         Arc::make_mut(&mut Arc::make_mut(self.own_twig(at))[at / LEAF % FAN])
     }
 
+    #[inline]
     fn own_twig(&mut self, at: usize) -> &mut Twig<T> {
         let branches = Arc::make_mut(&mut self.branches);
         while branches.len() <= at / BRANCH {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
+use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use super::{Object, ObjectId, ObjectRef};
 use crate::table::{Finder, Table, hash};
@@ -24,9 +24,11 @@ impl Objects {
     pub fn new(list: Vec<Object>) -> Self {
         let mut list: Vec<Arc<Object>> = list.into_par_iter().map(Arc::new).collect();
         list.par_sort_by(|a, b| a.id.cmp(&b.id));
-        list.reverse();
-        list.dedup_by(|a, b| a.id == b.id);
-        list.reverse();
+        if list.par_windows(2).any(|pair| pair[0].id == pair[1].id) {
+            list.reverse();
+            list.dedup_by(|a, b| a.id == b.id);
+            list.reverse();
+        }
         Objects::sorted(list)
     }
 

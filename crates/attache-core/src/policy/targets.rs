@@ -81,15 +81,15 @@ pub fn read(
     let selectors = kind.fields.target_selectors.iter().map(|keys| (keys, true));
     let mut targets = Vec::new();
     for (keys, selects) in refs.chain(selectors) {
+        let Some(value) = at(&object.body, keys).filter(|value| !value.is_null()) else { continue };
         let path = Path::new(keys.iter().cloned().map(Segment::Key).collect());
         let mut add = |value: &Value, path: Path| match wanted(value, &path, selects) {
             Ok(wanted) => targets.push(Target { wanted, path }),
             Err(message) => complain(path, message),
         };
-        match at(&object.body, keys) {
-            None | Some(Value::Null) => {}
-            Some(Value::List(items)) => items.iter().enumerate().for_each(|(i, item)| add(item, path.index(i))),
-            Some(one) => add(one, path),
+        match value {
+            Value::List(items) => items.iter().enumerate().for_each(|(i, item)| add(item, path.index(i))),
+            one => add(one, path),
         }
     }
     let mut unused = None;
