@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 
 use crate::kinds::{CrossNamespace, KindId, LevelName, PolicyKind, Registry};
 use crate::names;
-use crate::object::{Object, ObjectRef, Objects};
+use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::policy::{From, Policies, Policy, PolicyId, Target, TargetSelector, Wanted};
 use crate::problem::Problem;
 use crate::selector::selects;
@@ -427,20 +427,8 @@ impl<'o> Attaching<'o> {
 
     fn selected(&self, policy: &Object, kind: &PolicyKind, wanted: &TargetSelector) -> Outcome<Vec<Place>> {
         let mut found = Vec::new();
-        let everywhere = kind.global_namespace.as_ref() == Some(&policy.id.namespace);
-        for (id, object) in self.objects.each(&wanted.group, &wanted.kind) {
-            let own = object.id.namespace == policy.id.namespace;
-            let in_reach = match &wanted.namespaces {
-                From::Same => own || everywhere,
-                From::All => true,
-                From::Selected(labels) => {
-                    let namespace = Namespace::named(self.objects, &object.id.namespace);
-                    selects(labels, |key| namespace.label(key))
-                }
-            };
-            if !in_reach || !selects(&wanted.labels, |key| object.labels().get_str(key)) {
-                continue;
-            }
+        let everywhere = selects_everywhere(policy, kind);
+        for (id, object) in self.meant(policy, kind, wanted) {
             let from = match self.permitted(policy, kind, &object.id) {
                 Ok(from) => from,
                 Err(_) if everywhere => None,
@@ -465,4 +453,39 @@ impl<'o> Attaching<'o> {
         }
         Ok(found)
     }
+
+    /// What a selector selects, whether it may be targeted or not.
+    fn meant(
+        &self,
+        policy: &Object,
+        kind: &PolicyKind,
+        wanted: &TargetSelector,
+    ) -> impl Iterator<Item = (ObjectId, &'o Object)> {
+        let everywhere = selects_everywhere(policy, kind);
+        self.objects.each(&wanted.group, &wanted.kind).filter(move |(_, object)| {
+            let own = object.id.namespace == policy.id.namespace;
+            let in_reach = match &wanted.namespaces {
+                From::Same => own || everywhere,
+                From::All => true,
+                From::Selected(labels) => {
+                    let namespace = Namespace::named(self.objects, &object.id.namespace);
+                    selects(labels, |key| namespace.label(key))
+                }
+            };
+            in_reach && selects(&wanted.labels, |key| object.labels().get_str(key))
+        })
+    }
+
+    /// What a selector selects, and no ReferenceGrant lets the policy target.
+    pub fn ungranted(&self, policy: &Object, kind: &PolicyKind, wanted: &TargetSelector) -> Vec<&'o ObjectRef> {
+        if kind.cross_namespace != CrossNamespace::Granted || selects_everywhere(policy, kind) {
+            return Vec::new();
+        }
+        let meant = self.meant(policy, kind, wanted).map(|(_, object)| &object.id);
+        meant.filter(|id| self.permitted(policy, kind, id).is_err()).collect()
+    }
+}
+
+fn selects_everywhere(policy: &Object, kind: &PolicyKind) -> bool {
+    kind.global_namespace.as_ref() == Some(&policy.id.namespace)
 }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::Facts;
 use super::subject::Subject;
 use super::{Findings, Rule, any_scope, rule};
-use crate::attachment::{Reason, Refusal};
+use crate::attachment::{Attaching, Reason, Refusal};
 use crate::engine::Engine;
 use crate::fold::Loss;
 use crate::kinds::CrossNamespace;
 use crate::object::ObjectId;
 use crate::object::{Object, ObjectRef};
-use crate::policy::{Policy, PolicyId, Wanted};
+use crate::policy::{Policy, PolicyId, TargetSelector, Wanted};
 use crate::status::Enforcement;
 use crate::value::Path;
 
@@ -20,6 +20,13 @@ pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
     let engine = subject.engine;
     for refusal in engine.attachments().refused().filter(|refusal| subject.includes(refusal.policy.0)) {
         let (policy, object) = (engine.policy(refusal.policy), engine.policy_object(refusal.policy));
+        if let Some(Wanted::Selected(selector)) = wanted(policy, refusal) {
+            let before = findings.len();
+            ungranted(engine, refusal, policy, selector, findings);
+            if findings.len() > before {
+                continue;
+            }
+        }
         let (path, message) = match &policy.invalid {
             Some(invalid) => (invalid.path.clone(), invalid.message.as_str()),
             None => (path_of(policy, refusal), refusal.message.as_str()),
@@ -33,6 +40,28 @@ pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
             }
             _ => finding,
         });
+    }
+}
+
+/// Where a selector selects nothing but what a ReferenceGrant is missing for, once for each namespace.
+fn ungranted(engine: &Engine, refusal: &Refusal, policy: &Policy, selector: &TargetSelector, findings: &mut Findings) {
+    let (object, kind) = (engine.policy_object(refusal.policy), engine.kinds().get(policy.kind));
+    let targets = Attaching::new(engine.objects(), engine.topology()).ungranted(object, kind, selector);
+    for alike in targets.chunk_by(|a, b| a.namespace == b.namespace) {
+        let Some(ObjectRef { group, kind, namespace, .. }) = alike.first() else { continue };
+        let names: Vec<String> = alike.iter().take(SHOWN).map(ToString::to_string).collect();
+        let more = match alike.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let message = format!(
+            "it selects {}{more}, and no ReferenceGrant in namespace `{namespace}` lets {} in namespace `{}` target that",
+            names.join(", "),
+            object.id.kind,
+            object.id.namespace
+        );
+        let finding = rule::MISSING_GRANT.at(object, path_of(policy, refusal), message);
+        findings.push(finding.help(grant(&object.id, group, kind, namespace)));
     }
 }
 
