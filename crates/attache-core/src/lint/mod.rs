@@ -7,12 +7,14 @@
 
 mod blocks;
 mod facts;
+mod fields;
 mod input;
 mod kinds;
 mod policies;
 mod rivals;
 mod routes;
 mod rule;
+mod shapes;
 mod stale;
 mod subject;
 mod suppress;
@@ -54,6 +56,7 @@ const REFERENCES: &[fn(Subject<'_>, &mut Findings)] = &[
     topology::refused,
     routes::unattached,
     routes::unused_hostnames,
+    fields::invalid,
     kinds::unknown,
     kinds::unlabelled,
     kinds::problems,

@@ -2,7 +2,7 @@
 
 use super::subject::Subject;
 use super::{Findings, rule};
-use crate::value::Path;
+use crate::value::{Path, Value};
 
 /// Routes that no request can come to, though nothing refused them.
 pub fn unattached(subject: Subject<'_>, findings: &mut Findings) {
@@ -13,6 +13,10 @@ pub fn unattached(subject: Subject<'_>, findings: &mut Findings) {
             continue;
         }
         let route = engine.objects().get(object);
+        // What is wrong then is told of the field.
+        if !matches!(route.spec().get("parentRefs"), None | Some(Value::Null | Value::List(_))) {
+            continue;
+        }
         let message = match topology.parents(node).first() {
             None => "it names no parent, and no route delegates to it".to_owned(),
             Some(parent) => format!("nothing leads to its parent {}", topology.name(engine.objects(), *parent)),

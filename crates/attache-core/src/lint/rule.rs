@@ -78,6 +78,9 @@ rules! {
     INVALID_CERTIFICATE "invalid-certificate" Warning
         "a certificate of a listener does not exist, or is none"
         "correct the reference, or add the Secret to the input"
+    INVALID_FIELD "invalid-field" Error
+        "a field is not as the Gateway API wants it: the API server refuses the object"
+        "correct the field"
     INVALID_POLICY "invalid-policy" Error
         "a policy cannot be used as it is written"
         "correct the field"

@@ -20,7 +20,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
     let home = route.id.namespace.as_str();
     let may_delegate = route.id.kind == RouteKind::Http.name();
     let (first_rule, mut are_named) = (found.rules.len(), false);
-    for (position, rule) in route.spec().list_at("rules").iter().enumerate() {
+    for (position, rule) in sections::rules(route).iter().enumerate() {
         let number = found.rules.len() as u32;
         let own_name = sections::own_name(rule);
         are_named |= own_name.is_some();

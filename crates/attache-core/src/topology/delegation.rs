@@ -8,7 +8,7 @@ use super::matches::narrows;
 use super::reference::Reference;
 use super::refusal::Refusal;
 use super::routes::parents;
-use super::{NodeId, why};
+use super::{NodeId, sections, why};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Value};
 
@@ -103,7 +103,7 @@ fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), Refusal> 
         let message = format!("{} has hostnames: a route that is delegated to takes those of its parent", child.id);
         return Err(Refusal::new("UnsupportedValue", message));
     }
-    if !inherits_matches(child) && !child.spec().list_at("rules").iter().any(|below| narrows(below, rule)) {
+    if !inherits_matches(child) && !sections::rules(child).iter().any(|below| narrows(below, rule)) {
         let message = format!("no match of {} lies within those of the rule that delegates to it", child.id);
         return Err(Refusal::new("UnsupportedValue", message));
     }

@@ -1,9 +1,12 @@
 //! The sections of objects: listeners, rules and ports.
 
+use std::sync::LazyLock;
+
 use hashbrown::HashSet;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Level;
+use super::api::RouteKind;
 use crate::object::{Object, ObjectId};
 use crate::value::Value;
 
@@ -43,9 +46,27 @@ pub fn tell_apart(sections: &mut [Section]) {
 pub fn of(object: &Object, level: Level) -> Option<(Level, &[Value])> {
     match level {
         Level::Gateway | Level::ListenerSet => Some((Level::Listener, object.spec().list_at("listeners"))),
-        Level::Route => Some((Level::RouteRule, object.spec().list_at("rules"))),
+        Level::Route => Some((Level::RouteRule, rules(object))),
         Level::Backend => Some((Level::BackendPort, object.spec().list_at("ports"))),
         _ => None,
+    }
+}
+
+/// The rules of a route. To an HTTPRoute that says nothing of them the API server gives one, which takes every path and
+/// has no backends.
+pub fn rules(route: &Object) -> &[Value] {
+    static GIVEN: LazyLock<[Value; 1]> = LazyLock::new(|| {
+        let path = Value::map(vec![("type".into(), "PathPrefix".into()), ("value".into(), "/".into())]);
+        let matches = Value::list(vec![Value::map(vec![("path".into(), path)])]);
+        [Value::map(vec![("matches".into(), matches)])]
+    });
+    match route.spec() {
+        Value::Map(spec) => match spec.get("rules") {
+            Some(Value::List(rules)) => rules,
+            _ if route.id.kind == RouteKind::Http.name() => &*GIVEN,
+            _ => &[],
+        },
+        _ => &[],
     }
 }
 
