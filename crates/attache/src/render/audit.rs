@@ -1,10 +1,10 @@
 //! What lacks a policy that it should have, for a person.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, paint};
 use super::table::Table;
-use super::{Screen, cut};
+use super::{Screen, cut, write_line};
 use crate::cli::{again, in_full};
 use crate::commands::audit::{Finding, Idle, Why};
 use crate::input::Input;
@@ -21,7 +21,7 @@ pub fn write_finding(input: &Input, finding: &Finding, most: usize, screen: &mut
         (checked, 0) => paint(GOOD, format!("in force on {} of {checked}{but}", checked - excused)),
         (checked, _) => paint(BAD, format!("missing on {missing} of {checked}{but}")),
     };
-    writeln!(screen, "{}: {verdict}", paint(HEAD, required))?;
+    write_line([paint(HEAD, required), paint(PLAIN, ": "), verdict], screen)?;
     let mut table = Table::plain(2);
     if *checked == 0 {
         table.row([paint(DIM, format!("see {}", again(&["topology"]))).into()]);

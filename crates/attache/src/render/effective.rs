@@ -14,9 +14,9 @@ use attache_core::topology::NodeId;
 use attache_core::value::{Path, Value};
 
 use super::spec::{SpecLine, inline, spec_lines};
-use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, POLICY, WARNING, paint};
+use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
-use super::{Screen, cut};
+use super::{Screen, cut, write_line};
 use crate::cli::{again, in_full};
 use crate::input::Input;
 use crate::scopes::{Group, from, short_path};
@@ -85,12 +85,13 @@ impl EffectiveView<'_> {
         }
         self.lost(&answer.superseded, &mut table);
         table.write(screen)?;
+        let mut warnings = Table::plain(2);
         for warning in &answer.warnings {
-            let policy = paint(POLICY, self.input.policy(warning.policy));
-            let word = paint(WARNING, "warning:");
-            writeln!(screen, "  {word} the condition of {policy} counts as false: {}", warning.message)?;
+            let policy = self.input.policy(warning.policy);
+            let text = format!("the condition of {policy} counts as false: {}", warning.message);
+            warnings.row([[paint(WARNING, "warning: "), paint(PLAIN, text)].into()]);
         }
-        Ok(())
+        warnings.write(screen)
     }
 
     /// What it is, and where it holds.
@@ -241,6 +242,6 @@ pub fn write_nothing(input: &Input, models: &[Model], place: &str, screen: &mut 
         (policies, _) => format!("none of the {policies} policies reaches it"),
     };
     let see = again(&["get", if policies == 0 { "kinds" } else { "policies" }]);
-    writeln!(screen, "no policy is in force {place}: {why}")?;
+    write_line(format!("no policy is in force {place}: {why}"), screen)?;
     writeln!(screen, "{}", paint(DIM, format!("see {see}")))
 }

@@ -66,6 +66,13 @@ pub fn some(names: &[impl AsRef<str>], most: usize) -> String {
     if shown < names.len() { format!("{listed} and {} more", names.len() - shown) } else { listed }
 }
 
+/// A line, or several where it is too long for one.
+pub fn write_line(cell: impl Into<table::Cell>, screen: &mut Screen) -> io::Result<()> {
+    let mut line = table::Table::plain(0);
+    line.row([cell.into()]);
+    line.write(screen)
+}
+
 /// Standard output. Colours are dropped on the way if they are not wanted.
 pub struct Screen {
     out: BufWriter<AutoStream<StdoutLock<'static>>>,

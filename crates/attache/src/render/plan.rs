@@ -13,7 +13,7 @@ use super::problem::severity_style;
 use super::spec::inline;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::Table;
-use super::{Screen, counted, cut, what};
+use super::{Screen, counted, cut, what, write_line};
 use crate::cli::in_full;
 use crate::deletion::Deletion;
 use crate::documents::plan::word;
@@ -64,14 +64,13 @@ impl PlanView {
         if changes.is_empty() {
             writeln!(screen, "nothing that is in force changes")?;
         } else {
-            writeln!(screen, "what is in force changes in {}", paint(WARNING, Touched::by(changes).sentence()))?;
+            let touched = paint(WARNING, Touched::by(changes).sentence());
+            write_line([paint(PLAIN, "what is in force changes in "), touched], screen)?;
         }
-        let mut table = Table::plain(0);
         for deletion in deletions.iter().filter(|it| !it.with.is_empty()) {
             let object = paint(OBJECT, &deletion.object);
-            table.row([[paint(PLAIN, "with "), object, paint(PLAIN, format!(" {}", gone_with(deletion)))].into()]);
+            write_line([paint(PLAIN, "with "), object, paint(PLAIN, format!(" {}", gone_with(deletion)))], screen)?;
         }
-        table.write(screen)?;
         let ends = Ends::new(changes);
         for change in changes {
             writeln!(screen)?;

@@ -12,7 +12,8 @@ use attache_core::value::Value;
 use super::effective::EffectiveView;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, Painted, WARNING, paint};
 use super::table::{Cell, Table};
-use super::{Screen, cut};
+use super::{Screen, cut, write_line};
+use crate::cli::in_full;
 use crate::input::Input;
 use crate::scopes::Groups;
 
@@ -45,7 +46,8 @@ impl RequestView<'_> {
         if why {
             self.passed_over(&trace.passed_over, screen)?;
         } else if !trace.outcome.is_served() {
-            writeln!(screen, "\n{}", paint(DIM, "with --why everything else says why it does not serve the request"))?;
+            writeln!(screen)?;
+            write_line(paint(DIM, "with --why everything else says why it does not serve the request"), screen)?;
         }
         Ok(())
     }
@@ -197,7 +199,7 @@ impl RequestView<'_> {
         }
         table.write(screen)?;
         if shown < others.len() {
-            writeln!(screen, "  {}", paint(DIM, format!("and {} more: -o wide", others.len() - shown)))?;
+            writeln!(screen, "  {}", paint(DIM, format!("and {} more: {}", others.len() - shown, in_full())))?;
         }
         Ok(())
     }

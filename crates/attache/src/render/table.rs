@@ -11,6 +11,8 @@ use super::style::{HEAD, PLAIN, Painted, paint};
 const GAP: usize = 3;
 /// Narrower than this, a folded column is harder to read than lines that the terminal breaks.
 const NARROWEST: usize = 24;
+/// How far a cell stands to the right of the one that it is below.
+const HANG: usize = 2;
 /// How far cells that stand below the others of a list are indented.
 const BELOW: usize = 4;
 
@@ -62,37 +64,68 @@ impl Table {
             let (row, rest) = row.split_at(beside.min(row.len()));
             let filled = row.iter().rposition(|cell| cell.width() > 0).map_or(0, |last| last + 1);
             let Some((last, others)) = row[..filled].split_last() else { continue };
-            let (mut before, mut at, mut gap) = (self.indent, self.indent, self.indent);
+            let (mut starts, mut at, mut gap, mut fresh) = (Vec::new(), self.indent, self.indent, true);
             for (column, (cell, width)) in others.iter().zip(&widths).enumerate() {
                 if column == 0 && cell.width() > most {
-                    cell.write_folded(at, at, gap, screen)?;
-                    (before, at) = (at, at + width + GAP);
+                    cell.write_folded(at, gap, screen)?;
+                    starts.push(at);
+                    at += width + GAP;
                     gap = at;
+                    fresh = true;
                     continue;
                 }
+                if cell.width() == 0 {
+                    starts.push(at);
+                    (at, gap) = (at + width + GAP, gap + width + GAP);
+                    continue;
+                }
+                if let Some(lower) = self.lower(&starts, at, cell.width(), screen.width()) {
+                    end_line(fresh, screen)?;
+                    (at, gap) = (lower, lower);
+                }
                 write!(screen, "{:gap$}{cell}", "")?;
+                fresh = false;
+                starts.push(at + cell.indent());
                 gap = (width + GAP).saturating_sub(cell.width()).max(1);
-                (before, at) = (at, at + cell.width() + gap);
+                at += cell.width() + gap;
             }
-            last.write_folded(if self.below { before } else { at }, at, gap, screen)?;
+            if let Some(lower) = self.lower(&starts, at, last.needed(), screen.width()) {
+                end_line(fresh, screen)?;
+                (at, gap) = (lower, lower);
+            }
+            last.write_folded(at, gap, screen)?;
             write_below(rest, screen)?;
         }
         Ok(())
     }
 
+    /// Where on the next line a cell goes that has too little room where it would start: below one of those before it.
+    fn lower(&self, starts: &[usize], at: usize, needed: usize, room: Option<usize>) -> Option<usize> {
+        let room = room.filter(|room| self.below && at + needed > *room)?;
+        let lower = starts.iter().rev().find(|start| *start + needed <= room).or(starts.first())?;
+        let hanging = (lower + HANG).min(room.saturating_sub(needed)).max(*lower);
+        Some(hanging).filter(|start| *start < at)
+    }
+
     /// How many columns of a list there is room for beside each other.
     fn beside(&self, widths: &[usize], room: Option<usize>) -> usize {
         let Some(room) = room.filter(|_| !self.below) else { return widths.len() };
+        let last = self.rows.iter().filter(|row| row.len() == widths.len()).filter_map(|row| row.last());
+        let needed_by_last = last.map(Cell::needed).max().unwrap_or(0);
         let mut start = 0;
         let fits = |(column, width): (usize, &usize)| {
             let is_last = column + 1 == widths.len();
-            let needed = if is_last { NARROWEST.min(*width) } else { *width };
+            let needed = if is_last { needed_by_last } else { *width };
             let fits = column == 0 || start + needed <= room;
             start += width + GAP;
             fits
         };
         widths.iter().enumerate().map(fits).take_while(|fits| *fits).count()
     }
+}
+
+fn end_line(fresh: bool, screen: &mut Screen) -> io::Result<()> {
+    if fresh { Ok(()) } else { writeln!(screen) }
 }
 
 /// The cells of a list that had no room, as many in a line as there is room for.
@@ -122,18 +155,24 @@ impl Cell {
         self.0.iter().map(|span| width(&span.text)).sum()
     }
 
-    /// Writes a cell that starts at column `at`, after a gap: folded there or, if too little room is left, on the next line
-    /// below the cell that starts at column `before`.
-    fn write_folded(&self, before: usize, at: usize, gap: usize, screen: &mut Screen) -> io::Result<()> {
-        let room = |at: usize| screen.width().map(|width| width.saturating_sub(at));
-        let below = at > before && room(at).is_some_and(|room| room < NARROWEST.min(self.width()));
-        let (indent, gap) = if below { (before, before) } else { (at, gap) };
-        let lines = self.folded(room(indent).filter(|room| *room >= NARROWEST));
-        if below {
-            writeln!(screen)?;
-        }
-        for (i, line) in lines.iter().enumerate() {
-            let gap = if i == 0 { gap } else { indent };
+    /// How many spaces it begins with.
+    fn indent(&self) -> usize {
+        self.0.first().map_or(0, |first| first.text.len() - first.text.trim_start_matches(' ').len())
+    }
+
+    /// The width it takes at least: that of its longest word, and enough to be read.
+    fn needed(&self) -> usize {
+        let Some((last, first)) = self.0.split_last() else { return 0 };
+        let start = first.iter().map(|span| width(&span.text)).sum::<usize>();
+        let longest = last.text.split(' ').map(width).max().unwrap_or(0);
+        self.width().min(NARROWEST.max(start + longest))
+    }
+
+    /// Writes a cell that starts at column `at`, after a gap, folded there.
+    fn write_folded(&self, at: usize, gap: usize, screen: &mut Screen) -> io::Result<()> {
+        let room = screen.width().map(|width| width.saturating_sub(at).max(NARROWEST));
+        for (i, line) in self.folded(room).iter().enumerate() {
+            let gap = if i == 0 { gap } else { at };
             writeln!(screen, "{:gap$}{line}", "")?;
         }
         Ok(())

@@ -141,3 +141,8 @@ fn a_policy_whose_condition_is_none() {
         "attache describe colorpolicy/bad -f crates/attache/tests/bad-input/good.yaml -f crates/attache/tests/bad-input/no-cel.yaml"
     ));
 }
+
+#[test]
+fn long_names_on_a_narrow_terminal() {
+    insta::assert_snapshot!(run("COLUMNS=60 attache describe httproute/orders -f examples/envoy-gateway"));
+}

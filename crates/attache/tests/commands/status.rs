@@ -43,3 +43,8 @@ fn on_a_narrow_terminal() {
 fn of_a_policy_with_a_condition_on_one_of_its_blocks() {
     insta::assert_snapshot!(run("attache status -f crates/attache/tests/input/conditions.yaml"));
 }
+
+#[test]
+fn long_names_on_a_narrow_terminal() {
+    insta::assert_snapshot!(run("COLUMNS=60 attache status -f examples/envoy-gateway"));
+}
