@@ -130,3 +130,34 @@ impl Attaching<'_> {
 fn breadth(host: &str) -> u32 {
     if host.starts_with('*') { u32::MAX - host.len().min(1 << 16) as u32 } else { 0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    #[test]
+    fn a_service_has_a_host_in_every_domain_that_is_asked_for() {
+        let yaml = "
+apiVersion: v1
+kind: Service
+metadata: {name: a, namespace: ns}
+---
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: e, namespace: ns}
+spec: {hosts: [a.ns.svc.cluster.local, x.com]}
+";
+        let objects = Objects::new(text::read(&"test.yaml".into(), yaml).objects);
+        let topology = Topology::build(&objects, &[]);
+        let [service, entry] = [("", "Service"), ("networking.istio.io", "ServiceEntry")]
+            .map(|(group, kind)| NodeId::whole(objects.of_kind(group, kind)[0]));
+        let known = Known::among(&objects, &topology);
+        assert_eq!(known.named("a.ns.svc.cluster.local", "cluster.local"), [service, entry]);
+        assert_eq!(known.named("a.ns.svc.other", "other"), [service]);
+        assert_eq!(known.named("*.svc.other", "other"), [service]);
+        assert_eq!(known.named("*.local", "cluster.local"), [service, entry]);
+        assert_eq!(known.named("*.com", "other"), [entry]);
+        assert_eq!(known.named("a.ns.svc.cluster.local", "other"), [entry]);
+    }
+}
