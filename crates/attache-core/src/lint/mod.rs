@@ -61,6 +61,7 @@ const REFERENCES: &[fn(Subject<'_>, &mut Findings)] = &[
     kinds::unlabelled,
     kinds::problems,
     stale::routes,
+    stale::gateways,
 ];
 
 /// What is wrong with what policies come to.

@@ -8,6 +8,7 @@ use super::{Findings, rule};
 use crate::object::{Object, ObjectId};
 use crate::status::{Enforcement, PolicyStatus};
 use crate::topology::reference::Reference;
+use crate::topology::{Level, NodeId};
 use crate::value::{Path, Value};
 
 /// A condition as somebody has written it.
@@ -62,13 +63,69 @@ pub fn routes(subject: Subject<'_>, findings: &mut Findings) {
             let computed = refused.get(&(id, &asked));
             let (reason, why) = computed.copied().unwrap_or(("Accepted", ""));
             let written = conditions(parent, Path::parse("status.parents").index(i));
-            let wrong = written.iter().find(|it| it.r#type == "Accepted" && it.holds == computed.is_some());
-            if let Some(wrong) = wrong {
+            if let Some(wrong) = disagrees(&written, "Accepted", computed.is_none()) {
                 let message = said(wrong, computed.is_none(), reason, why);
                 findings.push(rule::STALE_STATUS.at(route, wrong.path.clone(), message));
             }
         }
     }
+}
+
+/// Gateways and ListenerSets whose `Accepted` is another, or what they say of their listeners.
+pub fn gateways(subject: Subject<'_>, findings: &mut Findings) {
+    let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
+    for (id, owner) in subject.objects() {
+        let node = NodeId::whole(id);
+        if !matches!(topology.node(node).level, Level::Gateway | Level::ListenerSet) {
+            continue;
+        }
+        let Some(status) = owner.body.get("status") else { continue };
+        let of_whole = [Path::parse("spec.listeners"), Path::parse("spec.parentRef")];
+        let refused = if topology.is_refused(id) { topology.refused(objects) } else { &[] };
+        let refused = refused.iter().find(|it| it.by == id && of_whole.contains(&it.path));
+        let (reason, why) = refused.map_or(("Accepted", ""), |it| (it.reason, &it.message));
+        if let Some(wrong) = disagrees(&conditions(status, Path::parse("status")), "Accepted", refused.is_none()) {
+            let message = said(wrong, refused.is_none(), reason, why);
+            findings.push(rule::STALE_STATUS.at(owner, wrong.path.clone(), message));
+        }
+        for (i, entry) in status.list_at("listeners").iter().enumerate() {
+            let Some(name) = entry.get_str("name") else { continue };
+            let Some(listener) = topology.section(node, name) else { continue };
+            for (path, message) in of_listener(subject, listener, entry, Path::parse("status.listeners").index(i)) {
+                findings.push(rule::STALE_STATUS.at(owner, path, format!("listener `{name}`: {message}")));
+            }
+        }
+    }
+}
+
+/// What is wrong with what a status says, at some path, of one listener.
+fn of_listener(subject: Subject<'_>, listener: NodeId, entry: &Value, at: Path) -> Vec<(Path, String)> {
+    let topology = subject.engine.topology();
+    let unserved = topology.why_unserved(subject.engine.objects(), listener);
+    let why = unserved.map_or("", |it| &it.message);
+    let computed = match unserved.map(|it| it.reason) {
+        None => vec![("Conflicted", false, "NoConflicts"), ("Accepted", true, "Accepted")],
+        // Implementations do not agree on whether it is accepted then.
+        Some(reason) if reason.ends_with("Conflict") => vec![("Conflicted", true, reason)],
+        Some(reason) => vec![("Conflicted", false, "NoConflicts"), ("Accepted", false, reason)],
+    };
+    let written = conditions(entry, at.clone());
+    let wrong = computed.into_iter().filter_map(|(r#type, holds, reason)| {
+        let wrong = disagrees(&written, r#type, holds)?;
+        Some((wrong.path.clone(), said(wrong, holds, reason, why)))
+    });
+    let mut wrong: Vec<(Path, String)> = wrong.collect();
+    let routes = topology.children(listener).iter().filter(|child| topology.node(**child).level == Level::Route);
+    let (counted, attached) = (entry.get("attachedRoutes").and_then(Value::as_int), routes.count());
+    if let Some(counted) = counted.filter(|counted| usize::try_from(*counted) != Ok(attached)) {
+        let message = format!("the status says attachedRoutes={counted}, and it should be {attached}");
+        wrong.push((at.key("attachedRoutes"), message));
+    }
+    wrong
+}
+
+fn disagrees<'w, 'o>(written: &'w [Written<'o>], r#type: &str, holds: bool) -> Option<&'w Written<'o>> {
+    written.iter().find(|it| it.r#type == r#type && it.holds != holds)
 }
 
 /// Which of a route's parentRefs an entry of its status is about.

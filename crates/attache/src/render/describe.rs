@@ -37,7 +37,7 @@ impl DescribeView<'_> {
         self.topology(it, screen)?;
         self.policies(it, screen)?;
         self.effective(it, screen)?;
-        let nothing = if it.answers.is_empty() { "no policy affects it" } else { "it has no conditions" };
+        let nothing = if it.answers.is_empty() { "no policy affects it" } else { "no policy gives it a condition" };
         write_conditions(&it.conditions, nothing, screen)?;
         self.problems(&it.problems, screen)?;
         let mut deeper = vec![again(&["topology", &name])];
