@@ -10,6 +10,7 @@ use clap::builder::Styles;
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands;
+use crate::render::style::JOINT;
 
 /// Which policies are really in force on your Kubernetes objects, why, and what would change
 ///
@@ -127,17 +128,21 @@ pub fn program() -> &'static str {
 /// Where the input comes from, as it was given.
 static SOURCE: OnceLock<Vec<String>> = OnceLock::new();
 
-/// The line for another question about the same input, ready to be copied.
+/// The line for another question about the same input, to be painted: it is not broken.
 pub fn again(question: &[&str]) -> String {
     let words = question.iter().copied().chain(SOURCE.get().into_iter().flatten().map(String::as_str));
-    words.fold(program().to_owned(), |line, word| line + " " + &quoted(word))
+    line(words.map(quoted))
 }
 
 /// The line for the same question, with more words.
 pub fn again_with(more: &str) -> String {
-    let words = std::env::args_os().skip(1);
-    let line = words.fold(program().to_owned(), |line, word| line + " " + &quoted(&word.to_string_lossy()));
-    format!("{line} {more}")
+    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    line(words.chain([more.to_owned()]))
+}
+
+fn line(words: impl Iterator<Item = String>) -> String {
+    let line = words.fold(program().to_owned(), |line, word| line + " " + &word);
+    line.replace(' ', JOINT.encode_utf8(&mut [0; 4]))
 }
 
 /// The line that shows all of what is shown in part.

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::render::status::{in_force, no_policies, status_word, why};
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
-use crate::render::{Screen, cut};
+use crate::render::{Screen, cut, write_line};
 
 /// Show the status that every policy and every target deserves
 ///
@@ -82,7 +82,7 @@ fn write_policies(
     screen: &mut Screen,
 ) -> io::Result<()> {
     if policies.is_empty() {
-        return writeln!(screen, "{}", no_policies(namespace));
+        return write_line(no_policies(namespace), screen);
     }
     let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "WHY"]);
     for status in policies {

@@ -17,7 +17,7 @@ pub fn write_finding(input: &Input, finding: &Finding, most: usize, screen: &mut
     let but = if excused == 0 { String::new() } else { format!(", {excused} excepted") };
     let verdict = match (*checked, missing) {
         (0, _) => paint(PLAIN, "there is nothing that it could be on"),
-        (checked, 0) if excused == 0 => paint(GOOD, format!("in force on all {checked}")),
+        (checked @ 2.., 0) if excused == 0 => paint(GOOD, format!("in force on all {checked}")),
         (checked, 0) => paint(GOOD, format!("in force on {} of {checked}{but}", checked - excused)),
         (checked, _) => paint(BAD, format!("missing on {missing} of {checked}{but}")),
     };

@@ -14,7 +14,7 @@ use super::effective::{Beside, EffectiveView};
 use super::lint::write_findings;
 use super::reach::counts;
 use super::spec::spec_lines;
-use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, POLICY, WARNING, paint};
+use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut, some};
 use crate::cli::{again, in_full};
@@ -224,7 +224,7 @@ impl DescribeView<'_> {
 /// What to ask next, ready to be copied.
 pub fn write_deeper(commands: impl IntoIterator<Item = String>, screen: &mut Screen) -> io::Result<()> {
     section("deeper", screen)?;
-    commands.into_iter().try_for_each(|command| writeln!(screen, "  {command}"))
+    commands.into_iter().try_for_each(|command| writeln!(screen, "  {}", paint(PLAIN, command)))
 }
 
 pub fn section(name: &str, screen: &mut Screen) -> io::Result<()> {

@@ -20,6 +20,9 @@ pub const DIM: Style = Style::new().effects(Effects::DIMMED);
 pub const LOST: Style = Style::new().effects(Effects::DIMMED.insert(Effects::STRIKETHROUGH));
 pub const LOST_MARK: &str = "✗";
 
+/// A space at which no line is broken: who copies a command must get all of it.
+pub const JOINT: char = '\u{1f}';
+
 /// A text in one style.
 #[derive(Clone, Debug)]
 pub struct Painted {
@@ -34,6 +37,10 @@ pub fn paint(style: Style, text: impl fmt::Display) -> Painted {
 impl fmt::Display for Painted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let style = if self.text.is_empty() { PLAIN } else { self.style };
-        write!(f, "{style}{}{style:#}", self.text)
+        write!(f, "{style}")?;
+        for (i, part) in self.text.split(JOINT).enumerate() {
+            write!(f, "{}{part}", if i == 0 { "" } else { " " })?;
+        }
+        write!(f, "{style:#}")
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::Screen;
-use super::style::{HEAD, PLAIN, Painted, paint};
+use super::style::{HEAD, JOINT, PLAIN, Painted, paint};
 
 const GAP: usize = 3;
 /// Narrower than this, a folded column is harder to read than lines that the terminal breaks.
@@ -160,11 +160,12 @@ impl Cell {
         self.0.first().map_or(0, |first| first.text.len() - first.text.trim_start_matches(' ').len())
     }
 
-    /// The width it takes at least: that of its longest word, and enough to be read.
+    /// The width it takes at least: that of its longest word, and enough to be read. A command may stick out.
     fn needed(&self) -> usize {
         let Some((last, first)) = self.0.split_last() else { return 0 };
         let start = first.iter().map(|span| width(&span.text)).sum::<usize>();
-        let longest = last.text.split(' ').map(width).max().unwrap_or(0);
+        let words = last.text.split(' ').filter(|word| !word.contains(JOINT));
+        let longest = words.map(width).max().unwrap_or(0);
         self.width().min(NARROWEST.max(start + longest))
     }
 
@@ -256,5 +257,6 @@ mod tests {
         assert_eq!(fold("incomprehensible", Some(4)), ["incomprehensible"]);
         assert_eq!(fold("as it is", None), ["as it is"]);
         assert_eq!(fold("  indented: text", Some(12)), ["  indented:", "text"]);
+        assert_eq!(fold("see a\u{1f}command", Some(7)), ["see", "a\u{1f}command"]);
     }
 }

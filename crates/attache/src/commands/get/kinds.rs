@@ -8,9 +8,9 @@ use crate::cli::again_with;
 use crate::commands::Format;
 use crate::documents::List;
 use crate::input::Input;
-use crate::render::Screen;
 use crate::render::style::{POLICY, paint};
 use crate::render::table::Table;
+use crate::render::{Screen, write_line};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,7 +53,8 @@ pub fn get(
         Some(Format::Name) => kinds.iter().try_for_each(|kind| writeln!(screen, "PolicyKind/{}", kind.name)),
         _ if kinds.is_empty() => {
             writeln!(screen, "no policy kinds are known: add their CRDs, or PolicyKind documents")?;
-            writeln!(screen, "CRDs without a policy label count only with {}", again_with("--infer-unlabelled"))
+            let infer = again_with("--infer-unlabelled");
+            write_line(format!("CRDs without a policy label count only with {infer}"), screen)
         }
         Some(Format::Wide) => {
             let head = [

@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::commands::Format;
 use crate::documents::List;
 use crate::input::Input;
-use crate::render::Screen;
 use crate::render::status::{in_force, no_policies, status_word, target_words};
 use crate::render::style::{OBJECT, POLICY, paint};
 use crate::render::table::Table;
+use crate::render::{Screen, write_line};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -48,9 +48,7 @@ pub fn get(
         Some(Format::Name) => {
             statuses.iter().try_for_each(|status| writeln!(screen, "{}", input.policy(status.policy)))
         }
-        None | Some(Format::Wide) if statuses.is_empty() => {
-            writeln!(screen, "{}", no_policies(namespace))
-        }
+        None | Some(Format::Wide) if statuses.is_empty() => write_line(no_policies(namespace), screen),
         None => {
             let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "TARGETS"]);
             for status in &statuses {
