@@ -446,10 +446,13 @@ impl<'o> Attaching<'o> {
             found.push((node, from, Via::Target));
         }
         if found.is_empty() {
-            return Err((
-                Reason::TargetNotFound,
-                format!("the selector selects no {} that may be targeted", wanted.kind),
-            ));
+            let missing = match self.ungranted(policy, kind, wanted).as_slice() {
+                [] => String::new(),
+                [one] => format!(": no ReferenceGrant lets it target {one}"),
+                [first, more @ ..] => format!(": no ReferenceGrant lets it target {first} and {} more", more.len()),
+            };
+            let message = format!("the selector selects no {} that may be targeted{missing}", wanted.kind);
+            return Err((Reason::TargetNotFound, message));
         }
         Ok(found)
     }

@@ -56,6 +56,7 @@ const REFERENCES: &[fn(Subject<'_>, &mut Findings)] = &[
     topology::refused,
     routes::unattached,
     routes::unused_hostnames,
+    routes::unreachable_rules,
     fields::invalid,
     kinds::unknown,
     kinds::unlabelled,

@@ -1,7 +1,9 @@
-//! Routes that nothing leads to, and hostnames that no listener has.
+//! Routes and rules that nothing leads to, and hostnames that no listener has.
 
 use super::subject::Subject;
 use super::{Findings, rule};
+use crate::topology::delegation::inherits_matches;
+use crate::topology::{Level, matches};
 use crate::value::{Path, Value};
 
 /// Routes that no request can come to, though nothing refused them.
@@ -34,6 +36,33 @@ pub fn unused_hostnames(subject: Subject<'_>, findings: &mut Findings) {
             let message =
                 format!("no listener that the route is attached to has a hostname in common with `{hostname}`");
             findings.push(rule::UNUSED_HOSTNAME.at(objects.get(object), path, message));
+        }
+    }
+}
+
+/// Rules of routes that are only delegated to, of which no match lies within what is handed on to them.
+pub fn unreachable_rules(subject: Subject<'_>, findings: &mut Findings) {
+    let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
+    for (node, object) in subject.routes() {
+        let above = topology.parents(node);
+        let is_delegated_to = above.iter().all(|parent| topology.node(*parent).level == Level::RouteRule);
+        if above.is_empty() || !is_delegated_to || inherits_matches(objects.get(object)) {
+            continue;
+        }
+        let handed_on: Vec<&Value> = above.iter().filter_map(|rule| topology.section_value(objects, *rule)).collect();
+        for (position, section) in topology.sections(node).enumerate() {
+            let Some(own) = topology.section_value(objects, section) else { continue };
+            if handed_on.iter().any(|above| matches::narrows(own, above)) {
+                continue;
+            }
+            let names: Vec<String> = above.iter().map(|rule| topology.name(objects, *rule)).collect();
+            let message = format!(
+                "no request comes to `{}`: none of its matches lies within what {} hands on",
+                topology.node(section).section.as_deref().unwrap_or_default(),
+                names.join(", ")
+            );
+            let path = Path::parse("spec.rules").index(position);
+            findings.push(rule::UNREACHABLE_RULE.at(objects.get(object), path, message));
         }
     }
 }

@@ -141,6 +141,9 @@ rules! {
     UNLABELLED_CRD "unlabelled-crd" Info
         "a CRD looks like that of a policy and has no policy label"
         "label it `gateway.networking.k8s.io/policy`, describe it with a PolicyKind, or run with `--infer-unlabelled`"
+    UNREACHABLE_RULE "unreachable-rule" Warning
+        "no request can come to a rule of a route that is delegated to"
+        "let a match of it lie within those of the rule that delegates, or delete it"
     UNSUPPORTED_PROTOCOL "unsupported-protocol" Error
         "a listener has a protocol that the Gateway API does not know"
         "use HTTP, HTTPS, TLS, TCP or UDP"

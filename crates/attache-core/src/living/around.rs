@@ -152,6 +152,11 @@ impl Step<'_> {
         let firsts = kinds.filter_map(|id| engine.objects.of_kind(&id.group, &id.kind).first().copied());
         let all = owners.chain(touched).chain(firsts).chain(linked.linked.iter().copied());
         let all = all.chain(policies.iter().map(|policy| policy.0));
+        // A Gateway counts its routes.
+        let linked = linked.linked.iter().copied().chain(self.touched.iter().map(|touched| touched.id));
+        let nodes = linked.map(NodeId::whole).filter(|node| engine.topology.has(*node));
+        let above = nodes.flat_map(|node| engine.topology.parents(node));
+        let all = all.chain(above.filter_map(|parent| engine.topology.node(*parent).owner.object()));
         all.filter(|id| engine.objects.shared(*id).is_some()).collect()
     }
 }
