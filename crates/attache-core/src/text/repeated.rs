@@ -2,6 +2,7 @@
 //! where the `---` between them is missing.
 
 use super::build::Repeated;
+use crate::object::Place;
 use crate::problem::Problem;
 
 /// One for each map.
@@ -19,7 +20,12 @@ fn message(keys: &[Repeated]) -> String {
     let mut keys: Vec<&Repeated> = keys.iter().collect();
     keys.sort_by_key(|key| key.lost);
     let names: Vec<String> = keys.iter().map(|it| format!("`{}`", it.map.key(it.key.clone()))).collect();
-    let lines: Vec<String> = keys.iter().map(|it| it.kept.line.to_string()).collect();
+    let line = |it: &&Repeated| match it.kept {
+        // All of a file can be on one line.
+        Place { line, column } if line == it.lost.line => format!("{line}:{column}"),
+        Place { line, .. } => line.to_string(),
+    };
+    let lines: Vec<String> = keys.iter().map(line).collect();
     let (names, lines) = (names.join(", "), lines.join(", "));
     match keys.len() {
         1 => format!("{names} is written again on line {lines}, and only that one counts"),

@@ -127,7 +127,7 @@ fn keys_that_are_there_twice_are_told() {
     assert_eq!(
         told,
         [
-            (9, "`spec[1].c.d` is written again on line 9, and only that one counts"),
+            (9, "`spec[1].c.d` is written again on line 9:16, and only that one counts"),
             (7, "`spec[1][\"a.b\"]` is written again on line 10, and only that one counts"),
         ]
     );
