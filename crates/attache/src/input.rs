@@ -112,7 +112,7 @@ impl Input {
         moved.chain(put.into_iter().map(Edit::Put)).chain(delete).collect()
     }
 
-    pub fn show_problems(&self, global: &Global) {
+    fn show_problems(&self, global: &Global) {
         let problems = self.problems.iter().chain(self.engine.problems());
         render::problem::show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
     }

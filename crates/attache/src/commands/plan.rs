@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::plan::{PlanView, write_markdown};
-use crate::render::problem::show_some;
+use crate::render::problem::{new_problems, show_some};
 use crate::source;
 use crate::target::Target;
 
@@ -72,7 +72,8 @@ impl Plan {
         let deletions = self.deletions(&before, &apply.objects, global)?;
         let report = living.apply(before.batch(apply.objects, deletions.iter().flat_map(Deletion::all)));
         let after = Input::new(Arc::clone(&report.after), apply.problems);
-        after.show_problems(global);
+        let problems = after.problems.iter().chain(new_problems(&report));
+        show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
         let changes = Changes::of(&report);
         // Never dropped, like what was read.
         std::mem::forget((report, living));

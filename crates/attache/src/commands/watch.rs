@@ -1,4 +1,4 @@
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::documents::watch::change_documents;
 use crate::failure::Failure;
 use crate::input::{Input, files_given, is_cluster_scoped};
 use crate::render::Screen;
-use crate::render::problem::show_some;
+use crate::render::problem::{new_problems, show_some};
 use crate::render::watch::{WatchView, write_mended, write_watching};
 use crate::source::{Followed, News};
 
@@ -135,11 +135,4 @@ fn is_stream(file: &Path) -> bool {
 fn now() -> Option<Timestamp> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Timestamp::from_second(i64::try_from(since.as_secs()).ok()?).ok()
-}
-
-/// What the engine found wrong and did not before, wherever it is written now.
-fn new_problems(report: &Report) -> Vec<&Problem> {
-    let key = |problem: &'_ Problem| (problem.object.clone(), problem.path.clone(), problem.message.clone());
-    let known: BTreeSet<_> = report.before.problems().iter().map(key).collect();
-    report.after.problems().iter().filter(|problem| !known.contains(&key(problem))).collect()
 }

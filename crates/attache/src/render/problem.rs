@@ -1,8 +1,10 @@
 //! What is wrong, on standard error.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anstyle::Style;
+use attache_core::living::Report;
 use attache_core::object::Place;
 use attache_core::problem::{Problem, Severity};
 
@@ -40,6 +42,13 @@ pub fn show_some<'p>(problems: impl Iterator<Item = &'p Problem>) {
         let warnings = problems.len() - shown - errors;
         let _ = writeln!(anstream::stderr(), "and {errors} more errors, {warnings} more warnings");
     }
+}
+
+/// What the engine found wrong and did not before, wherever it is written now.
+pub fn new_problems(report: &Report) -> Vec<&Problem> {
+    let key = |problem: &'_ Problem| (problem.object.clone(), problem.path.clone(), problem.message.clone());
+    let known: BTreeSet<_> = report.before.problems().iter().map(key).collect();
+    report.after.problems().iter().filter(|problem| !known.contains(&key(problem))).collect()
 }
 
 pub fn severity_style(severity: Severity) -> Style {

@@ -127,3 +127,10 @@ fn a_state_that_can_be_read_only_in_part() {
 fn standard_input_twice() {
     insta::assert_snapshot!(run("attache plan --apply - -f -"));
 }
+
+#[test]
+fn what_is_wrong_before_and_after_is_told_once() {
+    let plan = run("attache plan --delete gw/main -f crates/attache/tests/bad-input/good.yaml \
+                    -f crates/attache/tests/bad-input/unlabelled.yaml");
+    assert_eq!(plan.matches("has no policy label").count(), 1, "{plan}");
+}
