@@ -136,6 +136,18 @@ impl Step<'_> {
         names.filter_map(|name| self.next.topology.find_namespace(&self.next.objects, name))
     }
 
+    /// What stands above routes that came, went or are linked anew, before or after: a Gateway counts its routes.
+    fn counting(&self, linked: &Linked) -> impl Iterator<Item = ObjectId> {
+        let routes = linked.linked.iter().copied().chain(self.touched.iter().map(|touched| touched.id));
+        routes.map(NodeId::whole).flat_map(|route| {
+            let there = self.engines().into_iter().map(|engine| &engine.topology);
+            let there = there.filter(move |topology| topology.has(route));
+            there.flat_map(move |topology| {
+                topology.parents(route).iter().filter_map(|parent| topology.node(*parent).owner.object())
+            })
+        })
+    }
+
     fn objects(
         &self,
         engine: &Engine,
@@ -152,11 +164,7 @@ impl Step<'_> {
         let firsts = kinds.filter_map(|id| engine.objects.of_kind(&id.group, &id.kind).first().copied());
         let all = owners.chain(touched).chain(firsts).chain(linked.linked.iter().copied());
         let all = all.chain(policies.iter().map(|policy| policy.0));
-        // A Gateway counts its routes.
-        let linked = linked.linked.iter().copied().chain(self.touched.iter().map(|touched| touched.id));
-        let nodes = linked.map(NodeId::whole).filter(|node| engine.topology.has(*node));
-        let above = nodes.flat_map(|node| engine.topology.parents(node));
-        let all = all.chain(above.filter_map(|parent| engine.topology.node(*parent).owner.object()));
+        let all = all.chain(self.counting(linked));
         all.filter(|id| engine.objects.shared(*id).is_some()).collect()
     }
 }
