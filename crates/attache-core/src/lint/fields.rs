@@ -103,7 +103,10 @@ impl Check {
 
     /// Names that several of a list have.
     fn names(&mut self, items: &[Value], way: Way<'_>) {
-        let mut known = HashSet::with_capacity(items.len());
+        if items.len() < 2 {
+            return;
+        }
+        let mut known = HashSet::new();
         for (at, name) in items.iter().enumerate().filter_map(|(at, item)| Some((at, item.get_str("name")?))) {
             if !name.is_empty() && !known.insert(name) {
                 let item = Way::Index(&way, at);
