@@ -1,5 +1,6 @@
 //! The models of all kinds of which there are policies, each worked out when somebody asks for it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashSet;
@@ -91,20 +92,23 @@ impl Engine {
 
     /// All models as far as they concern some nodes: of others they know nothing.
     pub fn models_at(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Model> {
-        self.models_among(&self.topology().leading_to(nodes).into())
+        self.models_among(&self.topology().leading_to(nodes).into(), |_| true)
     }
 
-    /// The same of nodes that are in the order of the topology, with all on which they depend.
-    pub(crate) fn models_among(&self, nodes: &Arc<[NodeId]>) -> Vec<Model> {
+    /// The same of some kinds, and of nodes that are in the order of the topology, with all on which they depend.
+    pub(crate) fn models_among(&self, nodes: &Arc<[NodeId]>, is_wanted: impl Fn(KindId) -> bool) -> Vec<Model> {
         if let Some(all) = self.models.all.get() {
-            return all.clone();
+            return all.iter().filter(|model| is_wanted(model.id)).cloned().collect();
         }
-        let hierarchy = |(shape, _): &(Shape, _)| {
-            Arc::new(Hierarchy::only(self.objects(), self.topology(), shape.clone(), Arc::clone(nodes)))
-        };
-        let hierarchies: Vec<Arc<Hierarchy>> = self.models.hierarchies.iter().map(hierarchy).collect();
-        let model = |it: &Apart| self.build_model(it, Arc::clone(&hierarchies[it.hierarchy]));
-        self.models.apart.par_iter().map(model).collect()
+        let wanted: Vec<&Apart> = self.models.apart.iter().filter(|it| is_wanted(it.kind)).collect();
+        let mut hierarchies: BTreeMap<usize, Arc<Hierarchy>> = BTreeMap::new();
+        for at in wanted.iter().map(|it| it.hierarchy) {
+            hierarchies.entry(at).or_insert_with(|| {
+                let (shape, _) = &self.models.hierarchies[at];
+                Arc::new(Hierarchy::only(self.objects(), self.topology(), shape.clone(), Arc::clone(nodes)))
+            });
+        }
+        wanted.par_iter().map(|it| self.build_model(it, Arc::clone(&hierarchies[&it.hierarchy]))).collect()
     }
 
     /// What is on each node, of a kind and those that decide with it.

@@ -25,6 +25,8 @@ mod topology;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
 use crate::engine::Engine;
 use crate::kinds::KindId;
 use crate::object::{Object, ObjectId};
@@ -111,7 +113,12 @@ fn findings<'e>(
     let references = || {
         let mut findings = Findings::new();
         input::problems(reading, &mut findings);
-        REFERENCES.iter().for_each(|check| check(subject, &mut findings));
+        let found = REFERENCES.par_iter().map(|check| {
+            let mut findings = Findings::new();
+            check(subject, &mut findings);
+            findings
+        });
+        findings.extend(found.collect::<Vec<Findings>>().into_iter().flatten());
         findings
     };
     let outcomes = || {

@@ -7,6 +7,7 @@ use hashbrown::HashSet;
 
 use super::step::{Linked, Step};
 use crate::engine::Engine;
+use crate::kinds::KindId;
 use crate::object::ObjectId;
 use crate::order::is_rejected_everywhere;
 use crate::policy::PolicyId;
@@ -14,6 +15,8 @@ use crate::topology::{Level, NodeId, Topology, api};
 
 #[derive(Debug)]
 pub struct Around {
+    /// The kinds of which something may be different, and those on which they depend; each leads those that decide with it.
+    pub kinds: BTreeSet<KindId>,
     /// The nodes on which what may be different depends, before and after, parents before children.
     pub nodes: [Arc<[NodeId]>; 2],
     /// The policies of which something else may become: all their scopes end among the nodes.
@@ -31,7 +34,8 @@ impl Step<'_> {
         // Every scope that came, went, or has another chain leads by way of one of these.
         let causes = self.causes(linked);
         let felt = self.reach(causes.iter().copied(), Topology::children);
-        let policies = self.policies_along(linked, &causes, &felt);
+        let kinds = self.kinds_felt(linked);
+        let policies = self.policies_along(linked, &causes, &felt, &kinds);
         let targets = self.targets(&policies)?;
         // What becomes of a policy is counted in all its scopes.
         let mut within = self.reach(targets, Topology::children);
@@ -41,7 +45,7 @@ impl Step<'_> {
         let nodes = self.reach(within.iter().copied().chain(kin), Topology::parents);
         let objects = self.engines().map(|engine| self.objects(engine, linked, &felt, &policies));
         let nodes = self.engines().map(|engine| in_order(&engine.topology, &nodes));
-        Some(Around { nodes, policies, objects })
+        Some(Around { kinds, nodes, policies, objects })
     }
 
     pub(super) fn engines(&self) -> [&Engine; 2] {
@@ -49,8 +53,32 @@ impl Step<'_> {
     }
 
     fn is_rejected_everywhere(&self, policy: PolicyId) -> bool {
-        let kinds = self.engines().map(|engine| engine.policies.get(policy).map(|it| engine.kinds.leader(it.kind)));
-        kinds.into_iter().flatten().any(|kind| is_rejected_everywhere(self.next.kinds.get(kind)))
+        self.leaders(policy).any(|kind| is_rejected_everywhere(self.next.kinds.get(kind)))
+    }
+
+    /// The kind that leads that of a policy, before and after.
+    fn leaders(&self, policy: PolicyId) -> impl Iterator<Item = KindId> {
+        let engines = self.engines().into_iter();
+        engines.filter_map(move |engine| Some(engine.kinds.leader(engine.policies.get(policy)?.kind)))
+    }
+
+    fn kinds_felt(&self, linked: &Linked) -> BTreeSet<KindId> {
+        let all: BTreeSet<KindId> = self.kinds().collect();
+        let kinds = &self.next.kinds;
+        let mut names = self.touched.iter().filter_map(|touched| touched.name());
+        let is_linked = !self.edited.is_empty() || !self.edited.lives.is_empty() || !linked.linked.is_empty();
+        if is_linked || names.any(|id| kinds.find(&id.group, &id.kind).is_none()) {
+            return all;
+        }
+        let yields = |one: KindId, to: KindId| {
+            let led = kinds.iter().filter(|(id, _)| kinds.leader(*id) == to);
+            led.into_iter().any(|(_, other)| kinds.get(one).yields_to(other))
+        };
+        let anew: BTreeSet<KindId> = linked.old.iter().flat_map(|(policy, _)| self.leaders(*policy)).collect();
+        let feels = |kind: &KindId| anew.contains(kind) || anew.iter().any(|other| yields(*kind, *other));
+        let felt: BTreeSet<KindId> = all.iter().copied().filter(feels).collect();
+        let is_needed = |kind: &KindId| felt.contains(kind) || felt.iter().any(|other| yields(*other, *kind));
+        all.into_iter().filter(is_needed).collect()
     }
 
     /// Some nodes and all that is next to them, and so on, before or after.
@@ -101,7 +129,13 @@ impl Step<'_> {
     }
 
     /// The policies that stand on the ways that lead by a cause.
-    fn policies_along(&self, linked: &Linked, causes: &HashSet<NodeId>, felt: &HashSet<NodeId>) -> BTreeSet<PolicyId> {
+    fn policies_along(
+        &self,
+        linked: &Linked,
+        causes: &HashSet<NodeId>,
+        felt: &HashSet<NodeId>,
+        kinds: &BTreeSet<KindId>,
+    ) -> BTreeSet<PolicyId> {
         let mut ways = self.reach(causes.iter().copied(), Topology::parents);
         ways.extend(felt);
         let engines = self.engines();
@@ -114,6 +148,7 @@ impl Step<'_> {
         ways.extend(self.roots());
         let met = engines.into_iter().flat_map(|engine| engine.attachments.attached());
         let met = met.filter(|it| ways.contains(&it.node)).map(|it| it.policy);
+        let met = met.filter(|policy| self.leaders(*policy).any(|kind| kinds.contains(&kind)));
         met.chain(linked.old.iter().map(|(policy, _)| *policy)).collect()
     }
 

@@ -31,7 +31,9 @@ impl Step<'_> {
     /// Gives the state before the models that it has not kept, as far as it is looked `around`.
     pub(super) fn build_models(&mut self, around: Option<&Around>) -> Vec<Ledger> {
         let models = match around {
-            Some(Around { nodes: [nodes, _], .. }) => self.before.models_among(nodes),
+            Some(Around { nodes: [nodes, _], kinds, .. }) => {
+                self.before.models_among(nodes, |kind| kinds.contains(&kind))
+            }
             None => self.before.models().to_vec(),
         };
         let mut ledgers = models.par_iter().map(|model| Ledger::of(model, self.before.world())).collect();
