@@ -4,8 +4,8 @@
 
 use std::sync::LazyLock;
 
-use attache_core::cel::Condition;
-use attache_core::value::Value;
+use attache_engine::cel::Condition;
+use attache_engine::value::Value;
 use libfuzzer_sys::fuzz_target;
 
 static SPEC: LazyLock<Value> = LazyLock::new(|| {

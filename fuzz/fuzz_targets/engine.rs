@@ -2,15 +2,15 @@
 
 #![no_main]
 
-#[path = "../../crates/attache-core/tests/common/answer.rs"]
+#[path = "../../crates/attache-engine/tests/common/answer.rs"]
 mod answer;
 
 use std::sync::{Arc, LazyLock};
 
-use attache_core::engine::Engine;
-use attache_core::kinds::{PolicyKind, Settings, built_in};
-use attache_core::object::Objects;
-use attache_core::text;
+use attache_engine::engine::Engine;
+use attache_engine::kinds::{PolicyKind, Settings, built_in};
+use attache_engine::object::Objects;
+use attache_engine::text;
 use libfuzzer_sys::fuzz_target;
 
 const WORLD: &str = include_str!("../engine.yaml");

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use attache_core::engine::Engine;
-use attache_core::kinds::Settings;
-use attache_core::object::{Object, Objects};
-use attache_core::text;
-use attache_core::value::{Path, Value};
+use attache_engine::engine::Engine;
+use attache_engine::kinds::Settings;
+use attache_engine::object::{Object, Objects};
+use attache_engine::text;
+use attache_engine::value::{Path, Value};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value as Json, json};
 
@@ -55,7 +55,7 @@ fn patched(target: Value, patch: Value) -> Option<Value> {
         object("gateway.networking.k8s.io/v1", "HTTPRoute", json!({"parentRefs": [{"name": "x"}]}).into()),
         object("x.io/v1", "P", on_route),
         Object {
-            id: attache_core::object::ObjectRef::new("x.io", "P", "a", "y"),
+            id: attache_engine::object::ObjectRef::new("x.io", "P", "a", "y"),
             ..object("x.io/v1", "P", on_gateway)
         },
     ];
@@ -82,8 +82,8 @@ fn merge_patch(target: Json, patch: Json) -> Json {
         if value.is_null() {
             result.remove(&key);
         } else {
-            let merged = merge_patch(result.remove(&key).unwrap_or_default(), value);
-            result.insert(key, merged);
+            let object_merge = merge_patch(result.remove(&key).unwrap_or_default(), value);
+            result.insert(key, object_merge);
         }
     }
     Json::Object(result)

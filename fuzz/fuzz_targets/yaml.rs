@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use attache_core::text;
+use attache_engine::text;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &str| {

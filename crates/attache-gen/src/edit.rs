@@ -1,6 +1,6 @@
 //! Manifests that say something else than generated ones.
 
-use attache_core::object::{Object, ObjectRef, Source};
+use attache_engine::object::{Object, ObjectRef, Source};
 use serde_json::Value;
 
 /// The object that a document is, as the engine would have read it.

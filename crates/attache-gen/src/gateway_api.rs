@@ -1,7 +1,7 @@
 //! What policies are attached to.
 
-use attache_core::object::Object;
-use attache_core::value::Value;
+use attache_engine::object::Object;
+use attache_engine::value::Value;
 
 use crate::manifest::{fields, list, object};
 use crate::random::Random;

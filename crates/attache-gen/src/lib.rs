@@ -13,7 +13,7 @@ pub use edit::{edited, read};
 pub use shape::{ALL, Block, Level, Policies, Shape, Strategy};
 pub use write::{Format, write};
 
-use attache_core::object::Object;
+use attache_engine::object::Object;
 
 /// The manifests of a shape, what is referred to first; within a kind in the order in which `kubectl get` lists them.
 pub fn generate(shape: &Shape) -> Vec<Object> {
@@ -24,9 +24,9 @@ pub fn generate(shape: &Shape) -> Vec<Object> {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::object::Objects;
-    use attache_core::text;
-    use attache_core::topology::Topology;
+    use attache_engine::object::Objects;
+    use attache_engine::text;
+    use attache_engine::topology::Topology;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! One manifest, as the engine would have read it.
 
-use attache_core::object::{Object, ObjectRef, Source};
-use attache_core::value::Value;
+use attache_engine::object::{Object, ObjectRef, Source};
+use attache_engine::value::Value;
 use jiff::Timestamp;
 
 /// When the first object was made: 2025-01-01.

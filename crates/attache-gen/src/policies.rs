@@ -1,7 +1,7 @@
 //! Policies, and the kinds they are of.
 
-use attache_core::object::Object;
-use attache_core::value::Value;
+use attache_engine::object::Object;
+use attache_engine::value::Value;
 
 use crate::gateway_api::{GATEWAY_API, GATEWAY_NAMESPACE, gateway, listener, namespace, route, service};
 use crate::manifest::{fields, list, object};

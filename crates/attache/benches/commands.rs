@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use attache_core::text;
+use attache_engine::text;
 use attache_gen::{Format, Level, Policies, Shape, generate, write};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 

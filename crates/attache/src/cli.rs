@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
-use attache_core::kinds::Settings;
+use attache_engine::kinds::Settings;
 use clap::builder::Styles;
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 

@@ -5,11 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use attache_core::kinds::{Registry, Settings, built_in};
-use attache_core::lint::RULES;
-use attache_core::names::{KindName, known_kinds};
-use attache_core::object::{ObjectRef, Objects};
-use attache_core::topology::Topology;
+use attache_engine::kinds::{Registry, Settings, built_in};
+use attache_engine::lint::RULES;
+use attache_engine::names::{KindName, known_kinds};
+use attache_engine::object::{ObjectRef, Objects};
+use attache_engine::topology::Topology;
 use clap::Arg;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use clap_complete::env::{CompleteEnv, EnvCompleter};

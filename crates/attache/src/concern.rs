@@ -1,7 +1,7 @@
 //! Which changes somebody wants to know about.
 
-use attache_core::change::{Change, LeafChange, ScopeName, StatusChange, TargetChange};
-use attache_core::living::Report;
+use attache_engine::change::{Change, LeafChange, ScopeName, StatusChange, TargetChange};
+use attache_engine::incremental::Report;
 
 use crate::target::Target;
 

@@ -1,7 +1,7 @@
 //! What goes when an object is deleted.
 
-use attache_core::object::{Object, ObjectRef};
-use attache_core::text::described_kind;
+use attache_engine::object::{Object, ObjectRef};
+use attache_engine::text::described_kind;
 
 /// An object that is deleted, and what the cluster deletes with it.
 #[derive(Debug)]

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use attache_core::chain::{ChainId, Link};
-use attache_core::conditions::Condition;
-use attache_core::lint::{Finding, lint_some};
-use attache_core::model::{Model, Scope};
-use attache_core::object::{Object, ObjectId, ObjectRef};
-use attache_core::policy::{self, Block, PolicyId, Wanted, block_path};
-use attache_core::topology::{Level, NodeId, Refused};
+use attache_engine::chain::{ChainId, Link};
+use attache_engine::conditions::Condition;
+use attache_engine::lint::{Finding, lint_some};
+use attache_engine::model::{Model, Scope};
+use attache_engine::object::{Object, ObjectId, ObjectRef};
+use attache_engine::policy::{self, Block, PolicyId, TargetSpec, block_path};
+use attache_engine::topology::{Level, NodeId, Refused};
 
 use crate::input::Input;
 use crate::scopes::{Focus, Group, from};
@@ -64,7 +64,7 @@ pub struct Met {
 #[derive(Clone, Debug, Default)]
 pub struct Here {
     /// Whether there are any.
-    pub felt: bool,
+    pub affected: bool,
     pub contributes: bool,
     pub inactive: bool,
     pub lost: bool,
@@ -172,7 +172,7 @@ fn met<'m>(input: &Input, chains: impl Iterator<Item = (&'m Model, ChainId)>) ->
         for attachment in stacks.flat_map(|it| it.accepted.iter().chain(it.rejected.iter().map(|(loser, _)| loser))) {
             let Some((_, outcome)) = outcomes.iter().find(|(policy, _)| *policy == attachment.policy) else { continue };
             let here = met.entry((attachment.policy, attachment.node)).or_default();
-            here.felt = true;
+            here.affected = true;
             here.contributes |= outcome.contributes;
             here.inactive |= outcome.inactive;
             here.lost |= outcome.lost;
@@ -250,7 +250,7 @@ fn wants(input: &Input, policy: PolicyId, id: &ObjectRef) -> bool {
 
 /// Whether a target of a policy in namespace `own` is an object, if the policy does name one.
 pub fn names(target: &policy::Target, own: &str, id: &ObjectRef) -> Option<bool> {
-    let Wanted::Object { group, kind, namespace, name, .. } = &target.wanted else { return None };
+    let TargetSpec::Object { group, kind, namespace, name, .. } = &target.wanted else { return None };
     let namespace = namespace.as_deref().unwrap_or(own);
     let is_there = id.namespace.is_empty() || namespace == id.namespace;
     Some((group, kind, name) == (&id.group, &id.kind, &id.name) && is_there)

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use attache_core::fold::{Effective, Superseded, Trace, Turn};
-use attache_core::merged::Merged;
-use attache_core::model::Model;
-use attache_core::names::nearest;
-use attache_core::object::Place;
-use attache_core::policy::{Block, PolicyId, block_path};
-use attache_core::value::{Path, Segment, Value};
+use attache_engine::fold::{Effective, Superseded, Trace, Turn};
+use attache_engine::model::Model;
+use attache_engine::names::nearest;
+use attache_engine::object::Place;
+use attache_engine::object_merge::Merged;
+use attache_engine::policy::{Block, PolicyId, block_path};
+use attache_engine::value::{Path, Segment, Value};
 
 use crate::input::Input;
 use crate::scopes::Group;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use attache_core::problem::Problem;
+use attache_engine::problem::Problem;
 
 #[derive(Debug)]
 pub enum Failure {

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use attache_core::engine::Engine;
-use attache_core::kinds::{KindId, PolicyKind, Settings, built_in};
-use attache_core::living::{Edit, Living};
-use attache_core::model::Model;
-use attache_core::names::nearest;
-use attache_core::object::{Object, ObjectRef, Objects};
-use attache_core::policy::PolicyId;
-use attache_core::problem::{Problem, Severity};
-use attache_core::text::{Reading, declares_scope, described_kind, settle_scopes};
-use attache_core::topology::{Level, NodeId};
+use attache_engine::engine::Engine;
+use attache_engine::incremental::{Edit, IncrementalEngine};
+use attache_engine::kinds::{KindId, PolicyKind, Settings, built_in};
+use attache_engine::model::Model;
+use attache_engine::names::nearest;
+use attache_engine::object::{Object, ObjectRef, Objects};
+use attache_engine::policy::PolicyId;
+use attache_engine::problem::{Problem, Severity};
+use attache_engine::text::{Reading, declares_scope, described_kind, settle_scopes};
+use attache_engine::topology::{Level, NodeId};
 use smol_str::SmolStr;
 
 use crate::cli::{Global, again, program};
@@ -58,13 +58,13 @@ impl Input {
     }
 
     /// The same as a model that takes changes.
-    pub fn read_living(global: &Global) -> Result<(Input, Living), Failure> {
+    pub fn read_incremental(global: &Global) -> Result<(Input, IncrementalEngine), Failure> {
         let (reading, kinds) = load(global)?;
-        let living = Living::for_a_while(Objects::new(reading.objects), &kinds, global.settings());
-        let input = Input::new(Arc::clone(living.now()), reading.problems);
+        let incremental = IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings());
+        let input = Input::new(Arc::clone(incremental.now()), reading.problems);
         input.show_problems(global);
         input.show_nowhere(global);
-        Ok((input.not_empty()?, living))
+        Ok((input.not_empty()?, incremental))
     }
 
     fn load(global: &Global) -> Result<Input, Failure> {

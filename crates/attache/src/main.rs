@@ -23,7 +23,7 @@ mod target;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use attache_core::problem::Problem;
+use attache_engine::problem::Problem;
 
 use commands::Verdict;
 use failure::Failure;

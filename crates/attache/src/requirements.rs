@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use attache_core::problem::Problem;
-use attache_core::text;
-use attache_core::value::Value;
+use attache_engine::problem::Problem;
+use attache_engine::text;
+use attache_engine::value::Value;
 use clap::ValueEnum;
 
 use crate::commands::audit::On;

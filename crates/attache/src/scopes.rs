@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use attache_core::chain::{ChainId, Link};
-use attache_core::model::{Model, Scope};
-use attache_core::topology::{Level, NodeId};
+use attache_engine::chain::{ChainId, Link};
+use attache_engine::model::{Model, Scope};
+use attache_engine::topology::{Level, NodeId};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::cli::Global;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use attache_core::names::{KindName, known_kinds, nearest, qualified};
-use attache_core::object::{ObjectRef, Objects};
-use attache_core::problem::Problem;
-use attache_core::topology::{NodeId, Topology};
-use attache_core::value::Path;
+use attache_engine::names::{KindName, known_kinds, nearest, qualified};
+use attache_engine::object::{ObjectRef, Objects};
+use attache_engine::problem::Problem;
+use attache_engine::topology::{NodeId, Topology};
+use attache_engine::value::Path;
 use smol_str::SmolStr;
 
 use crate::failure::Failure;
@@ -221,8 +221,8 @@ pub fn listed(all: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use attache_core::object::{Object, Source};
-    use attache_core::value::Value;
+    use attache_engine::object::{Object, Source};
+    use attache_engine::value::Value;
 
     const GATEWAY: &str = "gateway.networking.k8s.io";
 

@@ -1,10 +1,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use attache_core::audit::{Audited, Requirement, can_be_on};
-use attache_core::kinds::PolicyKind;
-use attache_core::problem::Problem;
-use attache_core::topology::{Level, NodeId};
+use attache_engine::audit::{Audited, Requirement, can_be_on};
+use attache_engine::kinds::PolicyKind;
+use attache_engine::problem::Problem;
+use attache_engine::topology::{Level, NodeId};
 use clap::{Args, ValueEnum};
 
 use super::{Format, Verdict};

@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use attache_core::problem::Problem;
+use attache_engine::problem::Problem;
 use clap::{Args, ValueEnum};
 use clap_complete::env::{Bash, Fish, Zsh};
 

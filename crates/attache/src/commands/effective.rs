@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use attache_core::model::Model;
-use attache_core::policy::PolicyId;
+use attache_engine::model::Model;
+use attache_engine::policy::PolicyId;
 use clap::Args;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;

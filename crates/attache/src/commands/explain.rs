@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use attache_core::model::Model;
-use attache_core::problem::Problem;
-use attache_core::value::Path;
+use attache_engine::model::Model;
+use attache_engine::problem::Problem;
+use attache_engine::value::Path;
 use clap::Args;
 
 use super::{Format, Verdict};

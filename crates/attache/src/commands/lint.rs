@@ -1,6 +1,6 @@
-use attache_core::lint::{Finding, RULES, Rule, lint};
-use attache_core::names::nearest;
-use attache_core::problem::{Problem, Severity};
+use attache_engine::lint::{Finding, RULES, Rule, lint};
+use attache_engine::names::nearest;
+use attache_engine::problem::{Problem, Severity};
 use clap::{Args, ValueEnum};
 
 use super::Verdict;

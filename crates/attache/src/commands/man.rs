@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use attache_core::problem::Problem;
+use attache_engine::problem::Problem;
 use clap::Args;
 
 use super::Verdict;

@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use attache_core::change::Changes;
-use attache_core::object::Object;
-use attache_core::problem::Problem;
-use attache_core::text::Reading;
+use attache_engine::change::Changes;
+use attache_engine::object::Object;
+use attache_engine::problem::Problem;
+use attache_engine::text::Reading;
 use clap::{Args, ValueEnum};
 
 use super::Verdict;
@@ -67,16 +67,16 @@ impl Plan {
             let help = "it can be read only once: give a file to one of `--apply` and `-f`";
             return Err(Problem::error("standard input cannot be both the state and the change").help(help).into());
         }
-        let (before, mut living) = Input::read_living(global)?;
+        let (before, mut incremental) = Input::read_incremental(global)?;
         let apply = self.applied(global)?;
         let deletions = self.deletions(&before, &apply.objects, global)?;
-        let report = living.apply(before.batch(apply.objects, deletions.iter().flat_map(Deletion::all)));
+        let report = incremental.apply(before.batch(apply.objects, deletions.iter().flat_map(Deletion::all)));
         let after = Input::new(Arc::clone(&report.after), apply.problems);
         let problems = after.problems.iter().chain(new_problems(&report));
         show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
         let changes = Changes::of(&report);
         // Never dropped, like what was read.
-        std::mem::forget((report, living));
+        std::mem::forget((report, incremental));
         match self.output {
             Some(PlanFormat::Json) => screen.json(&plan_document(&changes, &deletions))?,
             Some(PlanFormat::Yaml) => screen.yaml(&plan_document(&changes, &deletions))?,

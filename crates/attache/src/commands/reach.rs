@@ -1,8 +1,8 @@
 use std::io::{self, Write};
 
-use attache_core::policy::PolicyId;
-use attache_core::problem::Problem;
-use attache_core::reach::{Part, Reach as Reached};
+use attache_engine::policy::PolicyId;
+use attache_engine::problem::Problem;
+use attache_engine::reach::{Part, Reach as Reached};
 use clap::Args;
 
 use super::{Format, Verdict};
@@ -61,7 +61,9 @@ impl Reach {
         match self.output {
             Some(Format::Json) => screen.json(&reach_document(&input, policy, &reach))?,
             Some(Format::Yaml) => screen.yaml(&reach_document(&input, policy, &reach))?,
-            Some(Format::Name) => reach.felt.iter().try_for_each(|node| writeln!(screen, "{}", input.name(*node)))?,
+            Some(Format::Name) => {
+                reach.affected.iter().try_for_each(|node| writeln!(screen, "{}", input.name(*node)))?
+            }
             None | Some(Format::Wide) => {
                 let most = if self.output.is_none() { MOST } else { usize::MAX };
                 let view = ReachView { input: &input, reach: &reach, policy: input.policy(policy), most, indent: 0 };
@@ -84,7 +86,7 @@ impl Reach {
             head.row([status.message.as_str().into()]);
         }
         head.write(screen)?;
-        view.felt(if self.rule.is_some() { "this rule" } else { "it" }, screen)?;
+        view.affected(if self.rule.is_some() { "this rule" } else { "it" }, screen)?;
         let shown = cut(reach.parts.len(), view.most);
         for part in &reach.parts[..shown] {
             writeln!(screen)?;
@@ -100,7 +102,7 @@ impl Reach {
 /// In how many scopes the rule that was asked for is in force.
 fn rule_in_force(reach: &Reached) -> String {
     let count = |parts: &mut dyn Iterator<Item = &Part>| parts.map(|part| part.scopes.len()).sum::<usize>();
-    let felt = count(&mut reach.parts.iter().filter(|part| !part.in_force.is_empty()));
+    let affected = count(&mut reach.parts.iter().filter(|part| !part.in_force.is_empty()));
     let total = count(&mut reach.parts.iter());
-    format!("this rule is in force in {felt} of {total} scopes")
+    format!("this rule is in force in {affected} of {total} scopes")
 }

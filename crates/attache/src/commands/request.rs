@@ -1,11 +1,11 @@
 use std::net::IpAddr;
 
-use attache_core::names::nearest;
-use attache_core::object::Object;
-use attache_core::problem::Problem;
-use attache_core::request::{self, Entrance, Trace, any_gateway, effective, service_named, trace};
-use attache_core::topology::{Level, NodeId};
-use attache_core::value::Value;
+use attache_engine::names::nearest;
+use attache_engine::object::Object;
+use attache_engine::problem::Problem;
+use attache_engine::request::{self, Entrance, Trace, any_gateway, effective, service_named, trace};
+use attache_engine::topology::{Level, NodeId};
+use attache_engine::value::Value;
 use clap::{Args, ValueEnum};
 
 use super::Verdict;

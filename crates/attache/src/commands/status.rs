@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use attache_core::policy::PolicyId;
-use attache_core::status::{PolicyStatus, TargetStatus};
-use attache_core::topology::NodeId;
+use attache_engine::policy::PolicyId;
+use attache_engine::status::{PolicyStatus, TargetStatus};
+use attache_engine::topology::NodeId;
 use clap::Args;
 
 use super::{Format, Verdict};

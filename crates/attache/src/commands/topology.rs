@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
 
-use attache_core::topology::{Level, NodeId, Refused};
+use attache_engine::topology::{Level, NodeId, Refused};
 use clap::{Args, ValueEnum};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use attache_core::engine::Engine;
-use attache_core::kinds::built_in;
-use attache_core::living::{Edit, Living, Report};
-use attache_core::object::Objects;
-use attache_core::problem::Problem;
+use attache_engine::engine::Engine;
+use attache_engine::incremental::{Edit, IncrementalEngine, Report};
+use attache_engine::kinds::built_in;
+use attache_engine::object::Objects;
+use attache_engine::problem::Problem;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
@@ -79,20 +79,20 @@ impl Watch {
             Edit::Put(object) => Some(object),
             Edit::Delete(_) => None,
         });
-        let mut living = Living::new(Objects::new(objects.collect()), &kinds, global.settings());
+        let mut incremental = IncrementalEngine::new(Objects::new(objects.collect()), &kinds, global.settings());
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
-        show_some(problems.iter().chain(living.now().problems()).filter(shown));
-        let concern = self.concern(living.now(), global)?;
+        show_some(problems.iter().chain(incremental.now().problems()).filter(shown));
+        let concern = self.concern(incremental.now(), global)?;
         files.end_on_interrupt()?;
         if !global.quiet {
-            write_watching(living.now(), files.len());
+            write_watching(incremental.now(), files.len());
         }
         while let Some(touched) = files.wait() {
-            let news = files.look(&touched, living.now().objects(), true, cluster_scoped);
+            let news = files.look(&touched, incremental.now().objects(), true, cluster_scoped);
             show_some(news.problems.iter().filter(shown));
             write_mended(&news.mended);
             if !news.edits.is_empty() {
-                let report = living.apply(news.edits);
+                let report = incremental.apply(news.edits);
                 show_some(new_problems(&report).into_iter().filter(shown));
                 self.write(&concern, &report, screen)?;
             }

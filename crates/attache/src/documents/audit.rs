@@ -1,4 +1,4 @@
-use attache_core::audit::Audited;
+use attache_engine::audit::Audited;
 use serde::Serialize;
 
 use super::API_VERSION;

@@ -1,9 +1,9 @@
-use attache_core::attachment::Reason;
-use attache_core::lint::Finding;
-use attache_core::object::Object;
-use attache_core::policy::{Policy, PolicyId, Target};
-use attache_core::topology::NodeId;
-use attache_core::value::{Path, Value};
+use attache_engine::attachment::Reason;
+use attache_engine::lint::Finding;
+use attache_engine::object::Object;
+use attache_engine::policy::{Policy, PolicyId, Target};
+use attache_engine::topology::NodeId;
+use attache_engine::value::{Path, Value};
 use serde::Serialize;
 
 use super::API_VERSION;
@@ -44,7 +44,7 @@ pub struct OfPolicy<'i> {
     attached: Vec<String>,
     blocks: Vec<OfBlock>,
     enforcement: &'static str,
-    felt: Vec<String>,
+    affected: Vec<String>,
     parts: Vec<OfPart>,
     conditions: Vec<Condition>,
     problems: Vec<OfFinding<'i>>,
@@ -158,7 +158,7 @@ pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding])
         attached: attached.map(|it| input.name(it.node)).collect(),
         blocks: blocks.collect(),
         enforcement: statuses[0].enforcement.name(),
-        felt: reach.felt.iter().map(|node| input.name(*node)).collect(),
+        affected: reach.affected.iter().map(|node| input.name(*node)).collect(),
         parts: parts(input, &reach),
         conditions: conditions.collect(),
         problems: problems.iter().map(of_finding).collect(),

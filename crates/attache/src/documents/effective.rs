@@ -1,8 +1,8 @@
-use attache_core::fold::Effective;
-use attache_core::model::{Model, Scope};
-use attache_core::policy::{PolicyId, Which};
-use attache_core::topology::NodeId;
-use attache_core::value::{Path, Value};
+use attache_engine::fold::Effective;
+use attache_engine::model::{Model, Scope};
+use attache_engine::policy::{BlockKind, PolicyId};
+use attache_engine::topology::NodeId;
+use attache_engine::value::{Path, Value};
 use serde::Serialize;
 
 use crate::input::Input;
@@ -53,7 +53,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    pub fn new(input: &Input, path: &Path, policy: PolicyId, which: Which, target: NodeId) -> Origin {
+    pub fn new(input: &Input, path: &Path, policy: PolicyId, which: BlockKind, target: NodeId) -> Origin {
         let (policy, target) = (input.policy(policy), input.name(target));
         Origin { path: path.to_string(), policy, block: which.name(), target }
     }

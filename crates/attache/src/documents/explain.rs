@@ -1,5 +1,5 @@
-use attache_core::fold::{Superseded, Turn};
-use attache_core::value::{Path, Value};
+use attache_engine::fold::{Superseded, Turn};
+use attache_engine::value::{Path, Value};
 use serde::Serialize;
 
 use super::API_VERSION;

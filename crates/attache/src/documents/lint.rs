@@ -1,4 +1,4 @@
-use attache_core::lint::Finding;
+use attache_engine::lint::Finding;
 use serde::Serialize;
 
 use super::List;

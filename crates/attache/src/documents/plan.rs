@@ -1,6 +1,6 @@
-use attache_core::change::{Change, Changes, Leaf};
-use attache_core::status::PolicyStatus;
-use attache_core::value::Value;
+use attache_engine::change::{Change, Changes, Leaf};
+use attache_engine::status::PolicyStatus;
+use attache_engine::value::Value;
 use serde::Serialize;
 
 use super::API_VERSION;

@@ -1,6 +1,6 @@
-use attache_core::model::Scope;
-use attache_core::policy::PolicyId;
-use attache_core::reach::Reach;
+use attache_engine::model::Scope;
+use attache_engine::policy::PolicyId;
+use attache_engine::reach::Reach;
 use serde::Serialize;
 
 use super::API_VERSION;
@@ -12,7 +12,7 @@ pub struct ReachDocument {
     api_version: &'static str,
     kind: &'static str,
     policy: String,
-    felt: Vec<String>,
+    affected: Vec<String>,
     parts: Vec<OfPart>,
 }
 
@@ -57,7 +57,7 @@ pub fn reach_document(input: &Input, policy: PolicyId, reach: &Reach) -> ReachDo
         api_version: API_VERSION,
         kind: "Reach",
         policy: input.policy(policy),
-        felt: reach.felt.iter().map(|node| input.name(*node)).collect(),
+        affected: reach.affected.iter().map(|node| input.name(*node)).collect(),
         parts: parts(input, reach),
     }
 }

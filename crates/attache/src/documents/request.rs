@@ -1,5 +1,5 @@
-use attache_core::model::{Model, Scope};
-use attache_core::request::{self, Backend, Change, Filtered, HeaderChange, Mirror, Request, Trace, header_after};
+use attache_engine::model::{Model, Scope};
+use attache_engine::request::{self, Backend, Change, Filtered, HeaderChange, Mirror, Request, Trace, header_after};
 use serde::Serialize;
 
 use super::API_VERSION;

@@ -1,7 +1,7 @@
 //! Findings in the format of OASIS, version 2.1.0, which code scanners speak.
 
-use attache_core::lint::{Finding, RULES, Rule};
-use attache_core::problem::{Problem, Severity};
+use attache_engine::lint::{Finding, RULES, Rule};
+use attache_engine::problem::{Problem, Severity};
 use serde_json::{Value, json};
 
 pub fn sarif_log(findings: &[Finding]) -> Value {

@@ -1,5 +1,5 @@
-use attache_core::conditions;
-use attache_core::status::{PolicyStatus, ScopeCounts, TargetStatus};
+use attache_engine::conditions;
+use attache_engine::status::{PolicyStatus, ScopeCounts, TargetStatus};
 use serde::Serialize;
 
 use super::API_VERSION;

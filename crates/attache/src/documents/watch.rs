@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
-use attache_core::change::{Change, StatusChange};
-use attache_core::fold::Effective;
-use attache_core::living::Report;
-use attache_core::status::PolicyStatus;
+use attache_engine::change::{Change, StatusChange};
+use attache_engine::fold::Effective;
+use attache_engine::incremental::Report;
+use attache_engine::status::PolicyStatus;
 use jiff::Timestamp;
 use serde::Serialize;
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_core::conditions::Condition;
-use attache_core::lint::Finding;
-use attache_core::model::Scope;
-use attache_core::object::{Object, Place};
-use attache_core::topology::NodeId;
-use attache_core::value::Path;
+use attache_engine::conditions::Condition;
+use attache_engine::lint::Finding;
+use attache_engine::model::Scope;
+use attache_engine::object::{Object, Place};
+use attache_engine::topology::NodeId;
+use attache_engine::value::Path;
 
 use super::effective::{Beside, EffectiveView};
 use super::lint::write_findings;
@@ -136,7 +136,7 @@ impl DescribeView<'_> {
             (true, false) => paint(WARNING, "in part: a condition does not hold"),
             (true, true) => paint(WARNING, format!("in part, the rest is taken{taken}")),
             (false, true) => paint(BAD, format!("taken{taken}")),
-            (false, false) if !here.felt => paint(DIM, "nothing feels it"),
+            (false, false) if !here.affected => paint(DIM, "nothing feels it"),
             (false, false) if here.inactive => paint(BAD, "its condition does not hold"),
             (false, false) => paint(DIM, ""),
         }

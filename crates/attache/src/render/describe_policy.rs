@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use attache_core::attachment::{Reason, Refusal};
-use attache_core::lint::Finding;
-use attache_core::policy::{Block, PolicyId, Which};
-use attache_core::reach::Reach;
-use attache_core::topology::NodeId;
+use attache_engine::attachment::{Reason, Refusal};
+use attache_engine::lint::Finding;
+use attache_engine::policy::{Block, BlockKind, PolicyId};
+use attache_engine::reach::Reach;
+use attache_engine::topology::NodeId;
 
 use super::describe::{DescribeView, section, write_conditions, write_deeper};
 use super::kind::how_it_works;
@@ -102,10 +102,10 @@ impl DescribeView<'_> {
         let lines = spec_lines(&block.spec);
         let shown = cut(lines.len(), self.most_lines);
         let mut table = Table::plain(2);
-        if block.which != Which::Bare || about.len() > 1 {
+        if block.which != BlockKind::Bare || about.len() > 1 {
             table.row([paint(DIM, format!("{}, {}", block.which.name(), about.join(", "))).into()]);
         }
-        let indent = if block.which == Which::Bare { "" } else { "  " };
+        let indent = if block.which == BlockKind::Bare { "" } else { "  " };
         for line in &lines[..shown] {
             table.row([format!("{indent}{}", line.text).into()]);
         }
@@ -118,7 +118,7 @@ impl DescribeView<'_> {
 
     fn reach(&self, name: &str, reach: &Reach, screen: &mut Screen) -> io::Result<()> {
         let view = ReachView { input: self.input, reach, policy: name.to_owned(), most: self.most, indent: 2 };
-        view.felt("it", screen)?;
+        view.affected("it", screen)?;
         let shown = cut(reach.parts.len(), self.most);
         for part in &reach.parts[..shown] {
             view.part(part, screen)?;

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_core::chain::ChainId;
-use attache_core::fold::{Effective, Loss, Superseded};
-use attache_core::merged::Merged;
-use attache_core::model::Model;
-use attache_core::names::plural;
-use attache_core::object::ObjectId;
-use attache_core::policy::{PolicyId, Which};
-use attache_core::topology::NodeId;
-use attache_core::value::{Path, Value};
+use attache_engine::chain::ChainId;
+use attache_engine::fold::{Effective, Loss, Superseded};
+use attache_engine::model::Model;
+use attache_engine::names::plural;
+use attache_engine::object::ObjectId;
+use attache_engine::object_merge::Merged;
+use attache_engine::policy::{BlockKind, PolicyId};
+use attache_engine::topology::NodeId;
+use attache_engine::value::{Path, Value};
 
 use super::spec::{SpecLine, inline, spec_lines};
 use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, WARNING, paint};
@@ -75,7 +75,10 @@ impl EffectiveView<'_> {
         let lines = spec.map(spec_lines).unwrap_or_default();
         self.in_force(answer, lines, Beside { merged, every_line: false }, &mut table);
         for applied in &answer.applied {
-            table.row([paint(POLICY, self.input.policy(applied.policy)).into(), self.on(Which::Bare, applied.target)]);
+            table.row([
+                paint(POLICY, self.input.policy(applied.policy)).into(),
+                self.on(BlockKind::Bare, applied.target),
+            ]);
             for line in spec_lines(&applied.spec) {
                 table.row([format!("  {}", line.text).into()]);
             }
@@ -195,15 +198,15 @@ impl EffectiveView<'_> {
     }
 
     /// What a policy itself says at a path.
-    fn said(&self, policy: PolicyId, which: Which, path: &Path) -> Option<&Value> {
+    fn said(&self, policy: PolicyId, which: BlockKind, path: &Path) -> Option<&Value> {
         let blocks = &self.input.engine.policy(policy).blocks;
         path.resolve(&blocks.iter().find(|block| block.which == which)?.spec)
     }
 
-    pub fn on(&self, which: Which, target: NodeId) -> Cell {
+    pub fn on(&self, which: BlockKind, target: NodeId) -> Cell {
         let target = self.input.name(target);
         let text = match which {
-            Which::Bare => format!("on {target}"),
+            BlockKind::Bare => format!("on {target}"),
             block => format!("{} on {target}", block.name()),
         };
         paint(DIM, text).into()

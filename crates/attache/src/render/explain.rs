@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use attache_core::fold::{Loss, Superseded, Turn};
-use attache_core::kinds::Strategy;
-use attache_core::object::Place;
-use attache_core::value::{Path, Value};
+use attache_engine::fold::{Loss, Superseded, Turn};
+use attache_engine::kinds::Strategy;
+use attache_engine::object::Place;
+use attache_engine::value::{Path, Value};
 
 use super::effective::{Beside, EffectiveView};
 use super::spec::{SpecLine, field_lines};

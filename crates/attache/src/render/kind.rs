@@ -1,6 +1,6 @@
 //! How a kind of policy works, in a sentence.
 
-use attache_core::kinds::{Class, DictatedBy, LevelName, PolicyKind, SameLevel, Strategy};
+use attache_engine::kinds::{Class, DictatedBy, LevelName, PolicyKind, SameLevel, Strategy};
 
 pub fn how_it_works(kind: &PolicyKind) -> String {
     let name = kind.full_name();

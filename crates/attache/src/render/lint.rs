@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use attache_core::lint::{Finding, RULES, Rule};
-use attache_core::problem::{Problem, Severity};
+use attache_engine::lint::{Finding, RULES, Rule};
+use attache_engine::problem::{Problem, Severity};
 
 use super::problem::severity_style;
 use super::style::{DIM, GOOD, HEAD, OBJECT, paint};

@@ -21,11 +21,11 @@ pub mod watch;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
-use attache_core::kinds::LevelName;
-use attache_core::names::plural;
-use attache_core::text::to_yaml;
-use attache_core::topology::Level;
-use attache_core::value::Value;
+use attache_engine::kinds::LevelName;
+use attache_engine::names::plural;
+use attache_engine::text::to_yaml;
+use attache_engine::topology::Level;
+use attache_engine::value::Value;
 use serde::Serialize;
 
 /// Decides for the whole program whether colours are used. `auto` looks at the terminal and at `NO_COLOR`.

@@ -4,9 +4,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use attache_core::change::{Change, Changes, LeafChange, ScopeName, StatusChange};
-use attache_core::lint::Finding;
-use attache_core::topology::Level;
+use attache_engine::change::{Change, Changes, LeafChange, ScopeName, StatusChange};
+use attache_engine::lint::Finding;
+use attache_engine::topology::Level;
 use serde::Serialize;
 
 use super::problem::severity_style;
@@ -34,7 +34,7 @@ impl Touched {
         for node in scopes.clone().flat_map(|scope| &scope.nodes).filter(|node| !node.contains('#')) {
             let mut parts = node.split('/');
             let (kind, namespace, name) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-            match attache_core::kinds::LevelName::parse(kind).level() {
+            match attache_engine::kinds::LevelName::parse(kind).level() {
                 Level::Route => _ = routes.insert(node),
                 Level::Backend => _ = backends.insert(node),
                 _ => continue,

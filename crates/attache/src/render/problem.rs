@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use anstyle::Style;
-use attache_core::living::Report;
-use attache_core::object::Place;
-use attache_core::problem::{Problem, Severity};
+use attache_engine::incremental::Report;
+use attache_engine::object::Place;
+use attache_engine::problem::{Problem, Severity};
 
 use super::cut;
 use super::style::{BAD, DIM, INFO, WARNING, paint};

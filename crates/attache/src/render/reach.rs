@@ -2,10 +2,10 @@
 
 use std::io;
 
-use attache_core::model::Scope;
-use attache_core::names::plural;
-use attache_core::reach::{Part, Reach};
-use attache_core::topology::{Level, NodeId};
+use attache_engine::model::Scope;
+use attache_engine::names::plural;
+use attache_engine::reach::{Part, Reach};
+use attache_engine::topology::{Level, NodeId};
 
 use super::effective::EffectiveView;
 use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, paint};
@@ -27,12 +27,12 @@ pub struct ReachView<'i> {
 
 impl ReachView<'_> {
     /// How much feels what is called `what`.
-    pub fn felt(&self, what: &str, screen: &mut Screen) -> io::Result<()> {
-        let felt = counts(self.input, &self.reach.felt);
+    pub fn affected(&self, what: &str, screen: &mut Screen) -> io::Result<()> {
+        let affected = counts(self.input, &self.reach.affected);
         let mut table = Table::plain(self.indent);
-        table.row([match felt.is_empty() {
+        table.row([match affected.is_empty() {
             true => format!("nothing feels {what}").into(),
-            false => format!("felt by {}", felt.join(", ")).into(),
+            false => format!("felt by {}", affected.join(", ")).into(),
         }]);
         table.write(screen)
     }

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use attache_core::model::{Model, Scope};
-use attache_core::request::{
+use attache_engine::model::{Model, Scope};
+use attache_engine::request::{
     Backend, Change, Filtered, HeaderChange, Outcome, PassedOver, Request, Trace, header_after,
 };
-use attache_core::topology::{Level, NodeId};
-use attache_core::value::Value;
+use attache_engine::topology::{Level, NodeId};
+use attache_engine::value::Value;
 
 use super::effective::EffectiveView;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, Painted, WARNING, paint};

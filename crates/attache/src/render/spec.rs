@@ -1,7 +1,7 @@
 //! A spec as lines of YAML, each with the path of what it shows.
 
-use attache_core::text::to_yaml;
-use attache_core::value::{Path, Value};
+use attache_engine::text::to_yaml;
+use attache_engine::value::{Path, Value};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct SpecLine {

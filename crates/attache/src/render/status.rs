@@ -1,7 +1,7 @@
 //! A policy's status in a word or two.
 
-use attache_core::policy::{Target, Wanted};
-use attache_core::status::{Enforcement, PolicyStatus, ScopeCounts};
+use attache_engine::policy::{Target, TargetSpec};
+use attache_engine::status::{Enforcement, PolicyStatus, ScopeCounts};
 
 use crate::cli::again;
 use crate::input::Input;
@@ -59,18 +59,18 @@ pub fn no_policies(namespace: Option<&str>) -> String {
 /// A target, in the words of its policy.
 pub fn target_words(target: &Target) -> String {
     match &target.wanted {
-        Wanted::Object { kind, namespace, name, section, .. } => {
+        TargetSpec::Object { kind, namespace, name, section, .. } => {
             let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
             let section = section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
             format!("{kind}/{namespace}{name}{section}")
         }
-        Wanted::Selected(selector) => {
+        TargetSpec::Selected(selector) => {
             let section = selector.section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
             format!("{}{section} with {}", selector.kind, inline(&selector.labels))
         }
-        Wanted::OwnNamespace => "its namespace".to_owned(),
-        Wanted::Host(host) => format!("host {host}"),
-        Wanted::Chosen(choice) => {
+        TargetSpec::OwnNamespace => "its namespace".to_owned(),
+        TargetSpec::Host(host) => format!("host {host}"),
+        TargetSpec::Chosen(choice) => {
             let of: Vec<String> = choice.of.iter().map(|level| level.to_string().to_lowercase()).collect();
             let what = choice.labels.as_ref().map(|labels| format!("{}s with {}", of.join("s and "), inline(labels)));
             let namespaces = choice.namespaces.as_ref().map(|labels| format!("namespaces with {}", inline(labels)));

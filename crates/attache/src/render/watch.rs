@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use attache_core::change::{Change, Leaf, LeafChange, StatusChange, TargetChange};
-use attache_core::engine::Engine;
-use attache_core::living::Report;
-use attache_core::status::PolicyStatus;
+use attache_engine::change::{Change, Leaf, LeafChange, StatusChange, TargetChange};
+use attache_engine::engine::Engine;
+use attache_engine::incremental::Report;
+use attache_engine::status::PolicyStatus;
 use jiff::Timestamp;
 
 use super::plan::{ANOTHER_ORDER, Ends, PlanView, alike, end, words};

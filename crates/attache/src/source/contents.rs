@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use attache_core::living::Edit;
-use attache_core::object::{Object, ObjectRef, Objects};
-use attache_core::problem::Problem;
-use attache_core::text::{declares_scope, settle_scopes};
+use attache_engine::incremental::Edit;
+use attache_engine::object::{Object, ObjectRef, Objects};
+use attache_engine::problem::Problem;
+use attache_engine::text::{declares_scope, settle_scopes};
 
 use super::duplicates;
 
@@ -117,7 +117,7 @@ impl Contents {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::text;
+    use attache_engine::text;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! Objects that are there more than once.
 
-use attache_core::object::Object;
-use attache_core::problem::Problem;
-use attache_core::table::hash;
+use attache_engine::object::Object;
+use attache_engine::persistent::hash;
+use attache_engine::problem::Problem;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use std::{fs, io};
 
-use attache_core::problem::Problem;
+use attache_engine::problem::Problem;
 
 /// What messages call standard input.
 pub const STDIN: &str = "<stdin>";

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use attache_core::living::Edit;
-use attache_core::object::{Object, Objects};
-use attache_core::problem::Problem;
+use attache_engine::incremental::Edit;
+use attache_engine::object::{Object, Objects};
+use attache_engine::problem::Problem;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::contents::{Contents, Difference, Rank};

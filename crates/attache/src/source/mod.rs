@@ -16,9 +16,9 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::str::Utf8Error;
 
-use attache_core::object::Place;
-use attache_core::problem::Problem;
-use attache_core::text::{self, Reading};
+use attache_engine::object::Place;
+use attache_engine::problem::Problem;
+use attache_engine::text::{self, Reading};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 pub use excerpt::Excerpts;

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use attache_core::lint::RULES;
+use attache_engine::lint::RULES;
 
 use super::run;
 

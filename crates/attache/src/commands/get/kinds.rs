@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use attache_core::kinds::{KindId, Origin, PolicyKind};
+use attache_engine::kinds::{KindId, Origin, PolicyKind};
 use serde::Serialize;
 
 use crate::cli::again_with;
@@ -109,7 +109,7 @@ pub fn get(
 }
 
 fn describe(kind: &PolicyKind, policies: usize) -> Kind {
-    let names = |levels: &[attache_core::kinds::LevelName]| levels.iter().map(ToString::to_string).collect();
+    let names = |levels: &[attache_engine::kinds::LevelName]| levels.iter().map(ToString::to_string).collect();
     Kind {
         name: kind.name.to_string(),
         group: kind.group.to_string(),

@@ -1,8 +1,8 @@
 use std::io::{self, Write};
 
-use attache_core::kinds::{KindId, PolicyKind};
-use attache_core::policy::Policy;
-use attache_core::status::PolicyStatus;
+use attache_engine::kinds::{KindId, PolicyKind};
+use attache_engine::policy::Policy;
+use attache_engine::status::PolicyStatus;
 use serde::Serialize;
 
 use crate::commands::Format;

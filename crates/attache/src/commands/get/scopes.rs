@@ -1,7 +1,7 @@
 use std::io::{self, Write};
 
-use attache_core::model::{Model, Scope};
-use attache_core::topology::NodeId;
+use attache_engine::model::{Model, Scope};
+use attache_engine::topology::NodeId;
 use serde::Serialize;
 
 use crate::cli::{again, in_full};

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use attache_core::policytest::{Failure, Mismatch};
-use attache_core::text::to_yaml;
+use attache_engine::policytest::{Failure, Mismatch};
+use attache_engine::text::to_yaml;
 
 use super::difference::places;
 use super::{Case, Result};

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use attache_core::kinds::{PolicyKind, Settings, built_in};
-use attache_core::object::{Object, Place};
-use attache_core::policytest::{self, Failure as Unmet, Mismatch, Outcome, PolicyTest};
-use attache_core::problem::Problem;
+use attache_engine::kinds::{PolicyKind, Settings, built_in};
+use attache_engine::object::{Object, Place};
+use attache_engine::policytest::{self, Failure as Unmet, Mismatch, Outcome, PolicyTest};
+use attache_engine::problem::Problem;
 use clap::Args;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 

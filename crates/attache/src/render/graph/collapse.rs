@@ -64,7 +64,7 @@ fn policy_kinds(node: &Vertex) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::topology::Level;
+    use attache_engine::topology::Level;
 
     use super::super::Graph;
     use super::*;

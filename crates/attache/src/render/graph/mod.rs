@@ -10,7 +10,7 @@ mod tree;
 
 use std::collections::BTreeSet;
 
-use attache_core::topology::{Level, Refused};
+use attache_engine::topology::{Level, Refused};
 use serde::Serialize;
 
 use super::what;

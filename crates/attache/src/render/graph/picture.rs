@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attache_core::topology::{Level, Refused};
+use attache_engine::topology::{Level, Refused};
 
 use super::{Graph, Vertex};
 

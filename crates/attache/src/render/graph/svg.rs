@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use attache_core::names::plural;
+use attache_engine::names::plural;
 use unicode_width::UnicodeWidthStr;
 
 use super::collapse::collapse;

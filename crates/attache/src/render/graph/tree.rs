@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use attache_core::names::plural;
-use attache_core::topology::{Level, Refused};
+use attache_engine::names::plural;
+use attache_engine::topology::{Level, Refused};
 
 use super::{Graph, Vertex};
 use crate::cli::{again, in_full};

@@ -1,0 +1,29 @@
+//! The changes of the benchmark `incremental`, once each, for callgrind to count: see `benches/instructions`.
+
+#[path = "../benches/shapes/changes.rs"]
+mod changes;
+
+use attache_engine::incremental::{Edit, IncrementalEngine, Report};
+use rayon::ThreadPoolBuilder;
+
+fn main() {
+    // On one thread, so that it is always the same.
+    ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global().expect("the first pool");
+    let objects = changes::world(2_000, 10);
+    let mut incremental = changes::incremental(&objects);
+    for change in changes::changes(&objects) {
+        incremental.apply(change.back.clone());
+        let (_, is_empty) = measured(&mut incremental, change.there);
+        assert_eq!(!is_empty, change.affected, "{}", change.name);
+        incremental.apply(change.back);
+        println!("{}", change.name);
+    }
+}
+
+/// What callgrind counts.
+#[inline(never)]
+fn measured(incremental: &mut IncrementalEngine, batch: Vec<Edit>) -> (Report, bool) {
+    let report = incremental.apply(batch);
+    let is_empty = report.is_empty();
+    (report, is_empty)
+}

@@ -1,0 +1,107 @@
+//! Reads the manifests in a folder, or makes so many routes, and works out everything, saying how long each step took
+//! and how much memory the process had at most.
+//!
+//! cargo run --release -p attache-gen -- --gateways 10 --routes 100000 --policies gateway=all,route=10000 --out /tmp/manifests
+//! cargo run --release -p attache-engine --example measure -- /tmp/manifests
+//! cargo run --release -p attache-engine --example measure -- 1000000
+//! cargo run --release -p attache-engine --example measure -- 1000000 incremental     # a model that follows changes
+
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use attache_engine::engine::Engine;
+use attache_engine::incremental::IncrementalEngine;
+use attache_engine::kinds::{Settings, built_in};
+use attache_engine::object::{Object, Objects};
+use attache_engine::text;
+use attache_gen::{ALL, Level, Policies, Shape};
+
+fn main() -> io::Result<()> {
+    let from = std::env::args().nth(1).expect("usage: measure FOLDER|ROUTES [incremental]");
+    let objects = match from.parse() {
+        Ok(routes) => generate(routes),
+        Err(_) => read(&from)?,
+    };
+
+    let step = Step::start();
+    let objects = Objects::new(objects);
+    step.done(&format!("sort {} objects", objects.len()));
+
+    if std::env::args().nth(2).is_some_and(|arg| arg == "incremental") {
+        let step = Step::start();
+        let incremental = IncrementalEngine::new(objects, &built_in().0, Settings::default());
+        step.done(&format!("a model of {} nodes that follows changes", incremental.now().topology().count()));
+        return peak();
+    }
+
+    let step = Step::start();
+    let engine = Engine::new(objects, &built_in().0, Settings::default());
+    step.done(&format!("topology of {} nodes", engine.topology().count()));
+
+    let step = Step::start();
+    engine.fold_all();
+    step.done(&format!("chains and effective policies, of {} policies", engine.policies().len()));
+    peak()
+}
+
+fn peak() -> io::Result<()> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown");
+    println!("at most {} resident", peak.trim());
+    // The memory need not be given back piece by piece.
+    std::process::exit(0)
+}
+
+fn read(folder: &str) -> io::Result<Vec<Object>> {
+    let mut files: Vec<_> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    files.sort();
+    let step = Step::start();
+    let (mut objects, mut bytes) = (Vec::new(), 0);
+    for file in &files {
+        let content = fs::read_to_string(file)?;
+        bytes += content.len();
+        let mut reading = text::read(&Arc::from(file.to_string_lossy()), &content);
+        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+        objects.append(&mut reading.objects);
+    }
+    step.done(&format!("read {} MB", bytes >> 20));
+    Ok(objects)
+}
+
+/// As if they had been read: ten gateways, and routes of which one in ten has a policy of its own.
+fn generate(routes: usize) -> Vec<Object> {
+    let policies = [(Level::Gateway, ALL), (Level::Route, routes / 10)];
+    attache_gen::generate(&Shape {
+        gateways: 10,
+        routes,
+        services: routes / 10,
+        namespaces: 500,
+        policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
+        ..Shape::default()
+    })
+}
+
+struct Step {
+    start: Instant,
+    cpu: u64,
+}
+
+impl Step {
+    fn start() -> Step {
+        Step { start: Instant::now(), cpu: cpu_ms() }
+    }
+
+    fn done(self, what: &str) {
+        println!("{:>6} ms, {:>6} ms of CPU: {what}", self.start.elapsed().as_millis(), cpu_ms() - self.cpu);
+    }
+}
+
+/// What all threads have used so far, which on a busy machine says more than the time that has passed.
+fn cpu_ms() -> u64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // After the name, which may contain anything: user and system time are the 12th and 13th field, in 1/100 s.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * 10
+}

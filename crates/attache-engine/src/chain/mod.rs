@@ -1,0 +1,156 @@
+//! Chains: the policies that meet at a node, from the root down. Interned, so that a hundred thousand routes
+//! without policies of their own share one.
+
+mod hierarchy;
+mod levels;
+mod merge_context;
+mod sets;
+mod waypoints;
+
+use crate::persistent::{PersistentIndex, PersistentVec, hash};
+use crate::topology::NodeId;
+
+pub use hierarchy::{Hierarchy, HierarchyEntry, ParentEdge, Shape, is_effective_target};
+pub use levels::Levels;
+pub use merge_context::MergeContext;
+pub use sets::{ChainSets, SetId};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainId(pub u32);
+
+impl ChainId {
+    /// No policies at all.
+    pub const EMPTY: ChainId = ChainId(0);
+}
+
+/// What a chain has more than the one above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// The policies on this node, whatever they are.
+    Node(NodeId),
+    /// From here on, requests from this Namespace are meant, apart from all others.
+    From(NodeId),
+    /// From here on, policies meet on these terms.
+    On(MergeContext),
+    /// From here on, there are only requests from this Namespace.
+    Only(NodeId),
+}
+
+impl Link {
+    /// The node whose policies it adds.
+    pub fn node(self) -> Option<NodeId> {
+        match self {
+            Link::Node(node) => Some(node),
+            Link::From(_) | Link::Only(_) | Link::On(_) => None,
+        }
+    }
+
+    /// The Namespace to whose requests it limits the chain.
+    pub fn from(self) -> Option<NodeId> {
+        match self {
+            Link::Node(_) | Link::On(_) => None,
+            Link::From(namespace) | Link::Only(namespace) => Some(namespace),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Chains {
+    /// The chain above, and what this one has more. The empty chain is its own parent, its link is never looked at.
+    links: PersistentVec<Option<(ChainId, Link)>>,
+    by_link: PersistentIndex,
+}
+
+impl Default for Chains {
+    fn default() -> Self {
+        let nothing = Some((ChainId::EMPTY, Link::On(MergeContext::default())));
+        Chains { links: [nothing].into_iter().collect(), by_link: PersistentIndex::default() }
+    }
+}
+
+impl Chains {
+    /// Not even the empty chain: what is left where chains were taken away for a while.
+    pub fn none() -> Chains {
+        Chains { links: PersistentVec::default(), by_link: PersistentIndex::default() }
+    }
+
+    /// The chain that goes on with a link; if there is none yet, it becomes the one at `free`.
+    pub fn push(&mut self, chain: ChainId, link: Link, free: impl FnOnce(&Self) -> ChainId) -> ChainId {
+        if let Some(known) = self.find(chain, link) {
+            return known;
+        }
+        let id = free(self);
+        *self.links.entry(id.0 as usize) = Some((chain, link));
+        let links = &self.links;
+        self.by_link.insert(hash(&Some((chain, link))), id.0, |at| hash_at(links, at));
+        id
+    }
+
+    /// The next that was never used.
+    pub fn next(&self) -> ChainId {
+        ChainId(self.links.len() as u32)
+    }
+
+    /// Forgets a chain, and tells the one above it and what it had more.
+    pub fn remove(&mut self, chain: ChainId) -> Option<(ChainId, Link)> {
+        let (above, link) = self.links.get(chain.0 as usize).copied().flatten()?;
+        let links = &self.links;
+        self.by_link.remove(hash(&Some((above, link))), chain.0, |at| hash_at(links, at));
+        *self.links.entry(chain.0 as usize) = None;
+        Some((above, link))
+    }
+
+    pub fn find(&self, chain: ChainId, link: Link) -> Option<ChainId> {
+        let is_it = |at: u32| self.links[at as usize] == Some((chain, link));
+        self.by_link.find(hash(&Some((chain, link))), is_it).map(ChainId)
+    }
+
+    pub fn knows(&self, chain: ChainId) -> bool {
+        self.links.get(chain.0 as usize).is_some_and(Option::is_some)
+    }
+
+    /// Every chain but the empty one, with the one above it and what it has more.
+    pub fn iter(&self) -> impl Iterator<Item = (ChainId, ChainId, Link)> + '_ {
+        let links = self.links.iter().enumerate().skip(1);
+        links.filter_map(|(at, link)| link.map(|(above, link)| (ChainId(at as u32), above, link)))
+    }
+
+    /// The links of a chain, lowest first.
+    pub fn links(&self, chain: ChainId) -> impl Iterator<Item = Link> + '_ {
+        let mut at = chain;
+        std::iter::from_fn(move || {
+            if at == ChainId::EMPTY {
+                return None;
+            }
+            let (parent, link) = self.links[at.0 as usize]?;
+            at = parent;
+            Some(link)
+        })
+    }
+
+    pub fn contains(&self, chain: ChainId, node: NodeId) -> bool {
+        self.links(chain).any(|link| link.node() == Some(node))
+    }
+
+    /// The Namespace whose requests are meant, if not all are.
+    pub fn from(&self, chain: ChainId) -> Option<NodeId> {
+        self.links(chain).find_map(Link::from)
+    }
+
+    /// The terms on which the policies of a chain meet.
+    pub fn terms(&self, chain: ChainId) -> MergeContext {
+        self.links(chain).fold(MergeContext::default(), |terms, link| match link {
+            Link::On(more) => terms.and(more),
+            Link::Node(_) | Link::From(_) | Link::Only(_) => terms,
+        })
+    }
+
+    /// One more than the highest id there is.
+    pub fn bound(&self) -> usize {
+        self.links.len()
+    }
+}
+
+fn hash_at(links: &PersistentVec<Option<(ChainId, Link)>>, at: u32) -> u64 {
+    hash(&links[at as usize])
+}

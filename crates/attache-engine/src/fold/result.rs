@@ -1,0 +1,284 @@
+//! What comes out of a fold.
+
+use super::tree::Source;
+use super::{Fold, Layer, Step};
+use crate::policy::{BlockKind, PolicyId};
+use crate::topology::NodeId;
+use crate::value::{Path, Segment, Value};
+
+/// The object that policies merge into, as a source: its own value is no policy's.
+pub const OWN: Source = Source(u32::MAX);
+
+/// What the policies of a chain say together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effective {
+    /// `None` if nothing is in force, or if all apply one after the other.
+    pub spec: Option<Value>,
+    /// For kinds of which all apply: each, in the order in which they do.
+    pub applied: Vec<Applied>,
+    pub origins: Vec<Origin>,
+    pub superseded: Vec<Superseded>,
+    /// What became of each policy of the chain, sorted by policy.
+    pub outcomes: Vec<(PolicyId, Outcome)>,
+    pub warnings: Vec<Warning>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    pub policy: PolicyId,
+    pub target: NodeId,
+    pub spec: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub path: Path,
+    pub policy: PolicyId,
+    pub which: BlockKind,
+    pub target: NodeId,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superseded {
+    pub path: Path,
+    pub policy: PolicyId,
+    pub which: BlockKind,
+    pub target: NodeId,
+    /// Nobody, if its own condition did not hold, or if it lost to the object itself.
+    pub by: Option<PolicyId>,
+    pub reason: Loss,
+}
+
+/// Why something lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Loss {
+    MoreSpecific,
+    Overridden,
+    Older,
+    Newer,
+    /// Nothing else than the order of their names tells the two apart.
+    ByName,
+    HigherPriority,
+    Removed,
+    ConditionFalse,
+    Conflicted,
+}
+
+impl Loss {
+    pub fn name(self) -> &'static str {
+        match self {
+            Loss::MoreSpecific => "MoreSpecific",
+            Loss::Overridden => "Overridden",
+            Loss::Older => "Older",
+            Loss::Newer => "Newer",
+            Loss::ByName => "ByName",
+            Loss::HigherPriority => "HigherPriority",
+            Loss::Removed => "Removed",
+            Loss::ConditionFalse => "ConditionFalse",
+            Loss::Conflicted => "Conflicted",
+        }
+    }
+}
+
+/// What became of one policy in one chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Some of it is part of the result.
+    pub contributes: bool,
+    /// Some of it was taken, and these took it, sorted. Empty if nobody in particular did.
+    pub lost: bool,
+    pub by: Vec<PolicyId>,
+    /// Some of it did not count, because its condition did not hold.
+    pub inactive: bool,
+}
+
+/// A condition that could not be evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    pub policy: PolicyId,
+    pub which: BlockKind,
+    pub message: String,
+}
+
+impl<'a> Fold<'a> {
+    /// All policies apply: the highest first, at one level the first in order.
+    pub(super) fn accumulate(&mut self, layers: &[Layer<'a>]) -> Effective {
+        let mut applied: Vec<(&[i64], Applied)> = Vec::new();
+        for (i, layer) in layers.iter().enumerate().rev() {
+            for &attachment in &layer.stack {
+                let policy = self.policy(attachment);
+                for block in &policy.blocks {
+                    if self.turn(i, attachment, block.which).is_none() {
+                        break;
+                    }
+                    let spec = match (&block.spec, attachment.patch.as_deref()) {
+                        (Value::Map(spec), Some((field, value))) => Value::Map(spec.with(field, value.clone())),
+                        (spec, _) => spec.clone(),
+                    };
+                    let it = Applied { policy: attachment.policy, target: attachment.node, spec };
+                    applied.push((&policy.rank.priority, it));
+                }
+            }
+        }
+        applied.sort_by_key(|(priority, _)| *priority);
+        let mut applied: Vec<Applied> = applied.into_iter().map(|(_, it)| it).collect();
+        if let Some((list, sorted_by)) = &self.kind.items {
+            applied = one_by_one(&applied, list, sorted_by);
+        }
+        let mut effective = self.finish(layers);
+        for it in &applied {
+            outcome(&mut effective.outcomes, it.policy).contributes = true;
+        }
+        effective.applied = applied;
+        effective
+    }
+
+    pub(super) fn finish(&mut self, layers: &[Layer<'a>]) -> Effective {
+        self.conflicts(layers);
+        let mut effective = Effective::default();
+        for layer in layers {
+            let rejected = layer.rejected.iter().map(|(loser, _)| *loser);
+            for attachment in layer.stack.iter().copied().chain(rejected) {
+                outcome(&mut effective.outcomes, attachment.policy);
+            }
+        }
+        self.origins(&mut effective);
+        self.superseded(&mut effective);
+        let spec = self.tree.value();
+        let says_something = spec.as_map().is_none_or(|map| !map.is_empty());
+        effective.spec = Some(spec).filter(|_| says_something || self.taken.is_some());
+        effective.warnings = std::mem::take(&mut self.warnings);
+        effective
+    }
+
+    fn origins(&self, effective: &mut Effective) {
+        let units = self.merge.units;
+        let steps = &self.steps;
+        self.tree.each_piece(&mut Vec::new(), &mut |path, value, source| {
+            let Some(step) = steps.get(source.0 as usize) else { return };
+            outcome(&mut effective.outcomes, step.attachment.policy).contributes = true;
+            units.each(value, path, &mut |path, unit| {
+                let nothing = unit.is_null() || path.is_empty() && unit.entries().is_empty();
+                if !nothing {
+                    effective.origins.push(step.origin(path));
+                }
+            });
+        });
+    }
+
+    fn superseded(&mut self, effective: &mut Effective) {
+        let mut lost = std::mem::take(&mut self.merge.lost);
+        // Whoever alone holds the path in the end is who took it, though somebody else may have done so before.
+        for lost in lost.iter_mut().filter(|lost| !lost.removed) {
+            let holder = self.tree.get(&lost.path).and_then(|held| held.only_source());
+            if let Some(holder) = holder.filter(|holder| self.owner(*holder) != self.owner(lost.loser)) {
+                lost.winner = holder;
+            }
+        }
+        for lost in &lost {
+            let Some(loser) = self.steps.get(lost.loser.0 as usize) else { continue };
+            let winner = self.steps.get(lost.winner.0 as usize);
+            let reason = match winner {
+                _ if lost.removed => Loss::Removed,
+                Some(winner) => self.reason(loser, winner),
+                None => Loss::MoreSpecific,
+            };
+            let by = winner.map(|winner| winner.attachment.policy);
+            effective.superseded.push(loser.superseded(&lost.path, by, reason));
+            // Its own blocks are no rivals on one target, but each of its targets stands on its own.
+            if winner.is_none_or(|winner| winner.attachment != loser.attachment) {
+                let outcome = outcome(&mut effective.outcomes, loser.attachment.policy);
+                outcome.lost = true;
+                outcome.by.extend(by);
+            }
+        }
+        let units = self.merge.units;
+        for &(source, spec) in &self.inactive {
+            let step = &self.steps[source.0 as usize];
+            outcome(&mut effective.outcomes, step.attachment.policy).inactive = true;
+            units.each(spec, &mut Vec::new(), &mut |path, _| {
+                effective.superseded.push(step.superseded(path, None, Loss::ConditionFalse));
+            });
+        }
+        for &(loser, winner, spec) in &self.conflicted {
+            let (loser, winner) = (&self.steps[loser.0 as usize], &self.steps[winner.0 as usize]);
+            let by = Some(winner.attachment.policy);
+            units.each(spec, &mut Vec::new(), &mut |path, _| {
+                effective.superseded.push(loser.superseded(path, by, Loss::Conflicted));
+            });
+            let outcome = outcome(&mut effective.outcomes, loser.attachment.policy);
+            outcome.lost = true;
+            outcome.by.extend(by);
+        }
+        for (_, outcome) in &mut effective.outcomes {
+            outcome.by.sort();
+            outcome.by.dedup();
+        }
+    }
+
+    fn owner(&self, source: Source) -> Option<PolicyId> {
+        self.steps.get(source.0 as usize).map(|step| step.attachment.policy)
+    }
+
+    fn reason(&self, loser: &Step<'_>, winner: &Step<'_>) -> Loss {
+        let (lost, won) = (self.policy(loser.attachment), self.policy(winner.attachment));
+        if loser.attachment.policy == winner.attachment.policy {
+            return if loser.layer < winner.layer || winner.which > loser.which {
+                Loss::Overridden
+            } else {
+                Loss::MoreSpecific
+            };
+        }
+        if winner.layer > loser.layer || winner.foreign {
+            return Loss::Overridden;
+        }
+        if winner.layer < loser.layer || winner.attachment.via != loser.attachment.via {
+            return Loss::MoreSpecific;
+        }
+        if winner.which == BlockKind::Overrides && loser.which != BlockKind::Overrides {
+            return Loss::Overridden;
+        }
+        if won.rank.priority != lost.rank.priority {
+            return Loss::HigherPriority;
+        }
+        match won.rank.by_age(&lost.rank) {
+            std::cmp::Ordering::Less => Loss::Older,
+            std::cmp::Ordering::Greater => Loss::Newer,
+            std::cmp::Ordering::Equal => Loss::ByName,
+        }
+    }
+}
+
+impl Step<'_> {
+    fn origin(&self, path: &[Segment]) -> Origin {
+        let path = Path::new(path.to_vec());
+        Origin { path, policy: self.attachment.policy, which: self.which, target: self.attachment.node }
+    }
+
+    fn superseded(&self, path: &[Segment], by: Option<PolicyId>, reason: Loss) -> Superseded {
+        let Origin { path, policy, which, target } = self.origin(path);
+        Superseded { path, policy, which, target, by, reason }
+    }
+}
+
+/// Each item of a list on its own, sorted by one of its fields, with all else that its policy says.
+fn one_by_one(applied: &[Applied], list: &str, sorted_by: &str) -> Vec<Applied> {
+    let mut found: Vec<(Value, Applied)> = Vec::new();
+    for it in applied {
+        let Value::Map(spec) = &it.spec else { continue };
+        for item in it.spec.list_at(list) {
+            let spec = Value::Map(spec.with(list, Value::list(vec![item.clone()])));
+            found.push((item.get(sorted_by).cloned().unwrap_or_default(), Applied { spec, ..it.clone() }));
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found.into_iter().map(|(_, it)| it).collect()
+}
+
+fn outcome(outcomes: &mut Vec<(PolicyId, Outcome)>, policy: PolicyId) -> &mut Outcome {
+    let at = outcomes.binary_search_by_key(&policy, |(id, _)| *id).unwrap_or_else(|at| {
+        outcomes.insert(at, (policy, Outcome::default()));
+        at
+    });
+    &mut outcomes[at].1
+}

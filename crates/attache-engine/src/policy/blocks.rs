@@ -1,0 +1,170 @@
+//! The blocks of a policy: its defaults, its bare rules and its overrides.
+
+use smol_str::{SmolStr, ToSmolStr};
+
+use super::{Block, BlockKind};
+use crate::cel::Condition;
+use crate::kinds::{Fit, Pattern, PolicyKind, Selector, Strategy};
+use crate::object::Object;
+use crate::value::{Map, Path, Segment, Value};
+
+/// The blocks, lowest first.
+pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Vec<Block> {
+    let fields = &kind.fields;
+    let path = Path::new(fields.settings.iter().cloned().map(Segment::Key).collect());
+    let empty = Map::default();
+    let settings = match at(&object.body, &fields.settings) {
+        Some(Value::Map(map)) => map,
+        None | Some(Value::Null) => &empty,
+        Some(other) => {
+            complain(path.clone(), format!("`{path}` must be an object, not {}", other.type_name()));
+            &empty
+        }
+    };
+    let mut reading = Reading { kind, complain };
+    let mut blocks = Vec::new();
+    if kind.has_blocks() {
+        blocks.extend(reading.named(settings, &path, &fields.defaults, BlockKind::Defaults));
+        blocks.extend(reading.bare(settings, &path));
+        blocks.extend(reading.named(settings, &path, &fields.overrides, BlockKind::Overrides));
+    } else {
+        let spec = settings.without(|key| is_target(kind, key) || fields.ignored.iter().any(|name| name == key));
+        let strategy = kind.default_strategy();
+        let spec = without_absent(Value::Map(spec), kind, &mut Vec::new());
+        blocks.push(Block { which: BlockKind::Bare, strategy, when: None, removes: Vec::new(), spec });
+    }
+    blocks
+}
+
+/// Where a block stands in its policy.
+pub fn path(object: &Object, kind: &PolicyKind, which: BlockKind) -> Path {
+    let fields = &kind.fields;
+    let settings = Path::new(fields.settings.iter().cloned().map(Segment::Key).collect());
+    let names = match which {
+        BlockKind::Defaults => &fields.defaults,
+        BlockKind::Bare => return settings,
+        BlockKind::Overrides => &fields.overrides,
+    };
+    let name = names.iter().find(|name| settings.key((*name).clone()).resolve(&object.body).is_some());
+    name.map_or(settings.clone(), |name| settings.key(name.clone()))
+}
+
+struct Reading<'a, C> {
+    kind: &'a PolicyKind,
+    complain: &'a mut C,
+}
+
+impl<C: FnMut(Path, String)> Reading<'_, C> {
+    fn named(&mut self, settings: &Map, path: &Path, names: &[SmolStr], which: BlockKind) -> Option<Block> {
+        let (name, value) = names.iter().find_map(|name| Some((name, settings.get(name)?)))?;
+        let path = path.key(name.clone());
+        match value {
+            Value::Map(map) => Some(self.block(map, &path, which, |_| false)),
+            Value::Null => None,
+            other => {
+                (self.complain)(path, format!("`{name}` must be an object, not {}", other.type_name()));
+                None
+            }
+        }
+    }
+
+    /// Bare rules are all other fields, as an atomic default.
+    fn bare(&mut self, settings: &Map, path: &Path) -> Option<Block> {
+        let fields = &self.kind.fields;
+        let other = |key: &str| {
+            is_target(self.kind, key)
+                || fields.ignored.iter().chain(&fields.defaults).chain(&fields.overrides).any(|name| name == key)
+        };
+        let mut block = self.block(settings, path, BlockKind::Bare, other);
+        block.strategy = if self.kind.strategies == [Strategy::None] { Strategy::None } else { Strategy::Atomic };
+        let says_something = !block.spec.entries().is_empty() || !block.removes.is_empty();
+        says_something.then_some(block)
+    }
+
+    fn block(&mut self, map: &Map, path: &Path, which: BlockKind, other: impl Fn(&str) -> bool) -> Block {
+        let fields = &self.kind.fields;
+        let strategy = match map.get(&fields.strategy).filter(|_| which != BlockKind::Bare) {
+            Some(value) => self.strategy(value, path.key(fields.strategy.clone())),
+            None => self.kind.default_strategy(),
+        };
+        // A list under this name is a rule like any other: only an expression is a condition.
+        let when = match map.get(&fields.when) {
+            Some(Value::Str(text)) => self.condition(text, path.key(fields.when.clone())),
+            _ => None,
+        };
+        let removed = fields.remove.iter().filter_map(|name| map.get(name)).flat_map(Value::items);
+        let removes = removed.filter_map(Value::as_str).map(|name| name.to_smolstr()).collect();
+        let is_condition = matches!(map.get(&fields.when), Some(Value::Str(_)));
+        let spec = map.without(|key| {
+            other(key)
+                || key == fields.strategy
+                || (key == fields.when && is_condition)
+                || fields.remove.iter().any(|name| name == key)
+        });
+        Block { which, strategy, when, removes, spec: Value::Map(spec) }
+    }
+
+    fn strategy(&mut self, value: &Value, path: Path) -> Strategy {
+        let named = value.as_str().and_then(Strategy::parse);
+        match named.filter(|strategy| self.kind.strategies.contains(strategy)) {
+            Some(strategy) => strategy,
+            None => {
+                let given = value.as_str().unwrap_or(value.type_name());
+                let known: Vec<&str> = self.kind.strategies.iter().map(|strategy| strategy.name()).collect();
+                let kind = &self.kind.kind;
+                (self.complain)(path, format!("{kind} has no strategy `{given}`, only {}", known.join(", ")));
+                self.kind.default_strategy()
+            }
+        }
+    }
+
+    fn condition(&mut self, text: &str, path: Path) -> Option<Condition> {
+        match Condition::compile(text) {
+            Ok(condition) => Some(condition),
+            Err(error) => {
+                (self.complain)(path, error.to_string());
+                None
+            }
+        }
+    }
+}
+
+pub fn at<'v>(value: &'v Value, keys: &[SmolStr]) -> Option<&'v Value> {
+    keys.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// Whether a field of the settings holds targets.
+fn is_target(kind: &PolicyKind, key: &str) -> bool {
+    let fields = &kind.fields;
+    let chosen = kind.selects.iter().flat_map(|select| {
+        let labels = select.labels.as_ref().map(|(Selector::Full(path) | Selector::Labels(path))| path);
+        labels.into_iter().chain(&select.namespaces)
+    });
+    let hosts = kind.hosts.iter().flat_map(|hosts| [&hosts.field].into_iter().chain(&hosts.export_to));
+    fields.target_refs.iter().chain(&fields.target_selectors).chain(chosen).chain(hosts).any(|path| {
+        path.strip_prefix(fields.settings.as_slice()).is_some_and(|rest| rest.first().is_some_and(|k| k == key))
+    })
+}
+
+/// A value without the fields whose values mean that they are missing, and without what held nothing else.
+fn without_absent(value: Value, kind: &PolicyKind, path: &mut Vec<Segment>) -> Value {
+    let Value::Map(map) = &value else { return value };
+    if kind.absent.iter().all(|(pattern, _)| pattern.fit(path.iter()) == Fit::No) {
+        return value;
+    }
+    let mut kept = Vec::new();
+    for (key, child) in map.entries() {
+        path.push(Segment::Key(key.clone()));
+        let is_absent = |(pattern, word): &(Pattern, SmolStr)| {
+            child.as_str() == Some(word) && pattern.fit(path.iter()) == Fit::Exact
+        };
+        if !kind.absent.iter().any(is_absent) {
+            let left = without_absent(child.clone(), kind, path);
+            if left == *child || !left.entries().is_empty() {
+                kept.push((key.clone(), left));
+            }
+        }
+        path.pop();
+    }
+    Value::map(kept)
+}

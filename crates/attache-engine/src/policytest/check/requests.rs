@@ -1,0 +1,136 @@
+//! What comes of requests.
+
+use smol_str::SmolStr;
+
+use super::{Checking, Comparison, Trouble};
+use crate::policytest::ExpectedRequest;
+use crate::policytest::name::NodeName;
+use crate::request::{Backend, Entrance, Trace, any_gateway, service_named, trace};
+use crate::topology::{Level, NodeId};
+use crate::value::Value;
+
+pub fn check(checking: &Checking<'_>, line: &ExpectedRequest) -> Result<(), Trouble> {
+    let trace = follow(checking, line)?;
+    let topology = checking.engine.topology();
+    let section = |node: Option<NodeId>| match node.and_then(|node| topology.node(node).section.clone()) {
+        Some(section) => Value::Str(section),
+        None => Value::Null,
+    };
+    let mut comparison = Comparison::default();
+    if let Some(outcome) = &line.outcome {
+        comparison.add("outcome", Value::Str(outcome.clone()), Value::str(trace.outcome.name()));
+    }
+    if let Some(status) = &line.status {
+        let actual = trace.status.map_or(Value::Null, |status| Value::Int(status.into()));
+        comparison.add("status", status.clone(), actual);
+    }
+    if let Some(reason) = &line.reason {
+        comparison.add_part("reason", reason, trace.reason.as_deref().unwrap_or_default());
+    }
+    if let Some(listener) = &line.listener {
+        comparison.add("listener", Value::Str(listener.clone()), section(trace.listener));
+    }
+    if let Some(route) = &line.route {
+        let actual = trace.rule().map(|rule| topology.whole(rule));
+        let actual: Vec<String> =
+            actual.map(|route| topology.name(checking.engine.objects(), route)).into_iter().collect();
+        compare_name(&mut comparison, "route", route.as_ref(), &actual);
+    }
+    if let Some(rule) = &line.rule {
+        comparison.add("rule", Value::Str(rule.clone()), section(trace.rule()));
+    }
+    if let Some(backend) = &line.backend {
+        let serving = trace.backends.iter().filter(|backend| backend.serves());
+        let serving: Vec<String> = serving.map(|backend| backend.name.clone()).collect();
+        compare_name(&mut comparison, "backend", backend.as_ref(), &serving);
+    }
+    if !line.backends.is_empty() {
+        let weight = |backend: &Backend| Some(Value::Int(i64::try_from(backend.weight).unwrap_or(i64::MAX)));
+        compare_each(&mut comparison, "backends", &line.backends, &trace, weight);
+    }
+    if !line.invalid.is_empty() {
+        let reason = |backend: &Backend| backend.found.as_ref().err().map(|refusal| Value::str(refusal.reason));
+        compare_each(&mut comparison, "invalid", &line.invalid, &trace, reason);
+    }
+    compare_part(&mut comparison, "redirect", line.redirect.as_ref(), redirect(&trace));
+    compare_part(&mut comparison, "rewrite", line.rewrite.as_ref(), rewrite(&trace));
+    comparison.result(|| format!("{} {}", line.request.method, line.request.url()))
+}
+
+fn follow(checking: &Checking<'_>, line: &ExpectedRequest) -> Result<Trace, Trouble> {
+    let (world, request) = (checking.engine.world(), &line.request);
+    let first = |name: &NodeName, field| {
+        let nodes = checking.nodes(name, field)?.into_iter();
+        nodes.map(|node| world.topology.whole(node)).next().ok_or_else(|| checking.no_such_node(name, field))
+    };
+    let entrance = match (&line.service, &line.gateway) {
+        (Some(service), _) => Some(Entrance::Service(first(service, "service")?)),
+        (None, Some(gateway)) => Some(Entrance::Gateway(first(gateway, "gateway")?)),
+        (None, None) => service_named(world, &request.host, request.from.as_deref()).map(Entrance::Service),
+    };
+    if let Some(entrance) = entrance {
+        return Ok(trace(world, request, entrance, false));
+    }
+    let gateways = world.topology.nodes().filter(|(_, node)| node.level == Level::Gateway).map(|(node, _)| node);
+    any_gateway(world, request, gateways, false).map_err(|several| {
+        let names: Vec<String> = several.iter().map(|node| world.topology.name(world.objects, *node)).collect();
+        let message = format!("several gateways have a route for it: {}; say which, in `gateway`", names.join(", "));
+        Trouble::nothing(format!("{} {}", request.method, request.url()), message)
+    })
+}
+
+/// One of the names that are there, or none.
+fn compare_name(comparison: &mut Comparison, field: &str, expected: Option<&NodeName>, actual: &[String]) {
+    let is_it = |name: &&String| expected.is_some_and(|expected| expected.full_names().any(|full| full == **name));
+    let shown = actual.iter().find(is_it).or(actual.first()).map_or(Value::Null, Value::str);
+    let expected = match actual.iter().find(is_it) {
+        Some(name) => Value::str(name),
+        None => expected.map_or(Value::Null, |expected| Value::str(expected.to_string())),
+    };
+    comparison.add(field, expected, shown);
+}
+
+/// What all backends have, by their names.
+fn compare_each(
+    comparison: &mut Comparison,
+    field: &str,
+    expected: &[(NodeName, Value)],
+    trace: &Trace,
+    of: impl Fn(&Backend) -> Option<Value>,
+) {
+    let actual = trace.backends.iter().filter_map(|backend| Some((backend.name.as_str().into(), of(backend)?)));
+    let actual: Vec<(SmolStr, Value)> = actual.collect();
+    let there = |name: &NodeName| {
+        actual.iter().map(|(there, _)| there).find(|there| name.full_names().any(|full| full == **there)).cloned()
+    };
+    let expected =
+        expected.iter().map(|(name, value)| (there(name).unwrap_or_else(|| name.to_string().into()), value.clone()));
+    comparison.add(field, Value::map(expected.collect()), Value::map(actual));
+}
+
+/// As much of a value as the test says something about.
+fn compare_part(comparison: &mut Comparison, field: &str, expected: Option<&Value>, actual: Value) {
+    let Some(expected) = expected else { return };
+    let part = |(key, _): &(SmolStr, Value)| (key.clone(), actual.get(key).cloned().unwrap_or_default());
+    let actual =
+        if actual.is_null() { actual.clone() } else { Value::map(expected.entries().iter().map(part).collect()) };
+    comparison.add(field, expected.clone(), actual);
+}
+
+fn redirect(trace: &Trace) -> Value {
+    let Some(redirect) = &trace.filtered.redirect else { return Value::Null };
+    Value::map(vec![
+        ("scheme".into(), Value::str(&redirect.scheme)),
+        ("host".into(), Value::str(&redirect.host)),
+        ("port".into(), Value::Int(redirect.port.into())),
+        ("path".into(), Value::str(&redirect.path)),
+        ("status".into(), Value::Int(redirect.status.into())),
+    ])
+}
+
+fn rewrite(trace: &Trace) -> Value {
+    let rewrite = &trace.filtered.rewrite;
+    let parts = [("host", &rewrite.host), ("path", &rewrite.path)];
+    let parts = parts.iter().filter_map(|(name, text)| Some(((*name).into(), Value::str(text.as_ref()?))));
+    Value::map(parts.collect())
+}

@@ -1,0 +1,202 @@
+//! What is different between two engines, the obvious way: everything is named and compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use attache_engine::change::{Changes, Leaf, ScopeName};
+use attache_engine::engine::Engine;
+use attache_engine::fold::Effective;
+use attache_engine::incremental::Report;
+use attache_engine::lint::{Finding, lint};
+use attache_engine::status::PolicyStatus;
+use attache_engine::value::{Path, Segment, Value};
+
+/// All that a report is about, by name.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Several where nodes have one name.
+    scopes: BTreeMap<ScopeKey, BTreeSet<InForce>>,
+    policies: BTreeMap<String, String>,
+    targets: BTreeMap<String, BTreeSet<String>>,
+    /// With how often they are there.
+    findings: BTreeMap<FindingKey, usize>,
+}
+
+type FindingKey = (&'static str, String, String);
+
+/// Kind, nodes, and where requests come from.
+type ScopeKey = (String, Vec<String>, Option<String>);
+
+/// Every leaf with its value and who set it; and those of which all apply, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct InForce {
+    leaves: BTreeMap<Path, (Value, Option<String>)>,
+    applied: Vec<(String, Value)>,
+}
+
+impl Facts {
+    pub fn of(engine: &Engine) -> Facts {
+        let mut facts = Facts::default();
+        let name = |node| engine.topology().name(engine.objects(), node);
+        for model in engine.models() {
+            for target in model.effective_targets(engine.world()) {
+                model.scopes(engine.world(), target, &mut |scope| {
+                    let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
+                    let key = (model.kind.full_name(), nodes, scope.from.map(name));
+                    let it = in_force(engine, model.effective(engine.world(), scope.chain));
+                    facts.scopes.entry(key).or_default().insert(it);
+                });
+            }
+        }
+        // Where nothing is in force there might as well be no scope.
+        let nothing = BTreeSet::from([InForce::default()]);
+        facts.scopes.retain(|_, it| *it != nothing);
+        for status in engine.policy_statuses() {
+            facts.policies.insert(engine.policy_id(status.policy).to_string(), show(engine, &status));
+        }
+        for status in engine.target_statuses() {
+            let policies = status.affected_by.iter().map(|policy| engine.policy_id(*policy).to_string());
+            facts.targets.entry(name(status.target)).or_default().extend(policies);
+        }
+        for finding in lint(engine, &[]).iter().filter(|finding| finding.suppressed.is_none()) {
+            *facts.findings.entry(finding.key()).or_default() += 1;
+        }
+        facts
+    }
+}
+
+fn in_force(engine: &Engine, effective: &Effective) -> InForce {
+    let name = |policy| engine.policy_id(policy).to_string();
+    let mut found = InForce::default();
+    if let Some(spec) = &effective.spec {
+        leaves(spec, &mut Vec::new(), &mut |path, value| {
+            let whole = effective.origins.iter().filter(|origin| path.starts_with(&origin.path)).take(1);
+            let parts = effective.origins.iter().filter(|origin| origin.path.starts_with(&path));
+            let names: BTreeSet<String> = whole.chain(parts).map(|origin| name(origin.policy)).collect();
+            let names = Vec::from_iter(names).join(", ");
+            found.leaves.insert(path, (value.clone(), Some(names).filter(|names| !names.is_empty())));
+        });
+    }
+    found.applied = effective.applied.iter().map(|it| (name(it.policy), it.spec.clone())).collect();
+    found
+}
+
+fn leaves(value: &Value, path: &mut Vec<Segment>, found: &mut impl FnMut(Path, &Value)) {
+    if value.entries().is_empty() {
+        found(Path::new(path.clone()), value);
+    }
+    for (key, child) in value.entries() {
+        path.push(Segment::Key(key.clone()));
+        leaves(child, path, found);
+        path.pop();
+    }
+}
+
+fn show(engine: &Engine, it: &PolicyStatus) -> String {
+    let mut by: Vec<String> = it.by.iter().map(|policy| engine.policy_id(*policy).to_string()).collect();
+    by.sort();
+    format!("{:?} {:?} {:?} by {by:?}: {}", it.refused, it.enforcement, it.scopes, it.message)
+}
+
+/// What a report says that is not so, or does not say that is.
+pub fn compare(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> {
+    scopes(report, before, after)?;
+    policies(report, before, after)?;
+    let changes = Changes::of(report);
+    findings("new findings", &changes.new_findings, &after.findings, &before.findings)?;
+    findings("fixed findings", &changes.fixed_findings, &before.findings, &after.findings)?;
+    let changed = changed(&before.targets, &after.targets);
+    let expected: Vec<_> = changed
+        .into_iter()
+        .map(|(target, before, after)| (target, before.unwrap_or_default(), after.unwrap_or_default()))
+        .collect();
+    let reported = report.targets().into_iter().map(|it| {
+        (it.target, it.before.into_iter().collect::<BTreeSet<_>>(), it.after.into_iter().collect::<BTreeSet<_>>())
+    });
+    same("targets", &reported.collect::<Vec<_>>(), &expected)?;
+    let nothing = report.effective().is_empty() && report.policies().is_empty() && report.targets().is_empty();
+    same("whether nothing changed", &report.is_empty(), &nothing)
+}
+
+/// Those that are there more often than they were elsewhere.
+fn findings(
+    what: &str,
+    reported: &[Finding],
+    here: &BTreeMap<FindingKey, usize>,
+    elsewhere: &BTreeMap<FindingKey, usize>,
+) -> Result<(), String> {
+    let mut told: Vec<FindingKey> = reported.iter().map(Finding::key).collect();
+    told.sort();
+    let more = |(key, count): (&FindingKey, &usize)| {
+        vec![key.clone(); count.saturating_sub(elsewhere.get(key).copied().unwrap_or(0))]
+    };
+    same(what, &told, &here.iter().flat_map(more).collect())
+}
+
+fn scopes(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> {
+    let changes = report.effective();
+    let mut reported = Vec::new();
+    for change in &changes {
+        let key = |scope: &ScopeName| (change.policy_kind.clone(), scope.nodes.clone(), scope.from.clone());
+        reported.extend(change.scopes.iter().map(|scope| (key(scope), change)));
+    }
+    reported.sort_by(|(a, _), (b, _)| a.cmp(b));
+    // Where an object has two sections of one name, scopes have one name and are not told apart.
+    let alike: BTreeSet<&ScopeKey> = [before, after]
+        .into_iter()
+        .flat_map(|facts| facts.scopes.iter().filter(|(_, alike)| alike.len() > 1).map(|(key, _)| key))
+        .collect();
+    reported.retain(|(key, _)| !alike.contains(key));
+    let mut expected = changed(&before.scopes, &after.scopes);
+    expected.retain(|(key, ..)| !alike.contains(key));
+    let keys: Vec<&ScopeKey> = reported.iter().map(|(key, _)| key).collect();
+    same("scopes", &keys, &expected.iter().map(|(key, ..)| key).collect())?;
+    for ((key, change), (_, was, is)) in reported.iter().zip(&expected) {
+        let (was, is) = (the_only(was), the_only(is));
+        let at = |what: &str| format!("{what} at {key:?}");
+        if was.applied.is_empty() && is.applied.is_empty() {
+            let leaf = |it: &Leaf| (it.value.clone(), it.policy.clone());
+            let told = change
+                .leaves
+                .iter()
+                .map(|it| (it.path.clone(), it.before.as_ref().map(leaf), it.after.as_ref().map(leaf)));
+            same(&at("leaves"), &told.collect::<Vec<_>>(), &changed(&was.leaves, &is.leaves))?;
+        }
+        let side = |engine: &Engine, effective: &Option<Arc<Effective>>| {
+            effective.as_ref().map(|it| in_force(engine, it)).unwrap_or_default()
+        };
+        let told = (side(&report.before, &change.before), side(&report.after, &change.after));
+        same(&at("what is in force"), &told, &(was, is))?;
+    }
+    Ok(())
+}
+
+fn the_only(of: &Option<BTreeSet<InForce>>) -> InForce {
+    of.iter().flatten().next().cloned().unwrap_or_default()
+}
+
+fn policies(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> {
+    let reported = report.policies().into_iter().map(|it| {
+        let was = it.before.map(|status| show(&report.before, &status));
+        let is = it.after.map(|status| show(&report.after, &status));
+        (it.policy, was, is)
+    });
+    same("policies", &reported.collect::<Vec<_>>(), &changed(&before.policies, &after.policies))
+}
+
+/// The entries that are not the same in both.
+fn changed<K: Ord + Clone, V: PartialEq + Clone>(
+    before: &BTreeMap<K, V>,
+    after: &BTreeMap<K, V>,
+) -> Vec<(K, Option<V>, Option<V>)> {
+    let keys: BTreeSet<&K> = before.keys().chain(after.keys()).collect();
+    let sides = keys.into_iter().map(|key| (key.clone(), before.get(key).cloned(), after.get(key).cloned()));
+    sides.filter(|(_, before, after)| before != after).collect()
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, reported: &T, expected: &T) -> Result<(), String> {
+    if reported == expected {
+        return Ok(());
+    }
+    Err(format!("{what} as reported:\n  {reported:?}\nas they are:\n  {expected:?}"))
+}

@@ -1,0 +1,118 @@
+//! Follows a case, batch by batch, beside engines that are built afresh.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use attache_engine::engine::Engine;
+use attache_engine::incremental::{Edit, IncrementalEngine, Report};
+use attache_engine::kinds::Settings;
+use attache_engine::object::{Object, ObjectRef, Objects};
+
+use crate::answer::answer;
+use crate::case::{Case, object};
+use crate::corpus::BUILT_IN;
+use crate::difference::{Facts, compare};
+
+/// What is wrong, if something is.
+pub fn verdict(case: &Case) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| follow(case))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        Err(format!("it panics: {}", text.unwrap_or("without a word")))
+    })
+}
+
+/// How things stand after a batch, as it should be.
+struct State {
+    objects: Vec<String>,
+    answer: Vec<String>,
+    facts: Facts,
+}
+
+fn follow(case: &Case) -> Result<(), String> {
+    let settings = Settings { infer_unlabelled: case.infer_unlabelled };
+    let first: Vec<Object> = case.documents.iter().filter_map(object).collect();
+    let mut objects: BTreeMap<ObjectRef, Object> = first.iter().map(|it| (it.id.clone(), it.clone())).collect();
+    let mut brief = IncrementalEngine::one_shot(Objects::new(first.clone()), &BUILT_IN, settings);
+    let mut incremental = IncrementalEngine::new(Objects::new(first), &BUILT_IN, settings);
+    let mut states = vec![State::of(&objects, settings)];
+    let mut snapshots = vec![Arc::clone(incremental.now())];
+    let mut reports = Vec::new();
+    for (i, batch) in case.batches.iter().enumerate() {
+        let edits: Vec<Edit> = batch.steps.iter().filter_map(|step| step.edit()).collect();
+        for edit in &edits {
+            match edit {
+                Edit::Put(object) => objects.insert(object.id.clone(), object.clone()),
+                Edit::Delete(id) => objects.remove(id),
+            };
+        }
+        let told = brief.apply(edits.clone());
+        reports.push(incremental.apply(edits));
+        snapshots.push(Arc::clone(incremental.now()));
+        states.push(State::of(&objects, settings));
+        if !batch.quiet {
+            let within = |it| format!("after batch {}: {it}", i + 1);
+            states[i + 1].check(&snapshots[i + 1]).map_err(within)?;
+            check(&reports[i], &states[i..]).map_err(within)?;
+            let one_shot = |it| within(format!("of a model for a while: {it}"));
+            states[i + 1].check(brief.now()).map_err(one_shot)?;
+            check(&told, &states[i..]).map_err(one_shot)?;
+        }
+    }
+    for (i, (state, snapshot)) in states.iter().zip(&snapshots).enumerate() {
+        state.check(snapshot).map_err(|it| format!("at the end, the snapshot after batch {i}: {it}"))?;
+    }
+    for (i, report) in reports.iter().enumerate() {
+        check(report, &states[i..]).map_err(|it| format!("at the end, the report of batch {}: {it}", i + 1))?;
+    }
+    Ok(())
+}
+
+impl State {
+    fn of(objects: &BTreeMap<ObjectRef, Object>, settings: Settings) -> State {
+        let engine = Engine::new(Objects::new(objects.values().cloned().collect()), &BUILT_IN, settings);
+        State { objects: contents(&engine), answer: sorted(answer(&engine)), facts: Facts::of(&engine) }
+    }
+
+    fn check(&self, engine: &Engine) -> Result<(), String> {
+        same(&contents(engine), &self.objects)?;
+        same(&sorted(answer(engine)), &self.answer)
+    }
+}
+
+/// Every object with the place of everything in it.
+fn contents(engine: &Engine) -> Vec<String> {
+    sorted(engine.objects().iter().map(|(_, object)| format!("{object:?}")).collect())
+}
+
+fn check(report: &Report, states: &[State]) -> Result<(), String> {
+    compare(report, &states[0].facts, &states[1].facts)
+}
+
+fn sorted(mut records: Vec<String>) -> Vec<String> {
+    records.sort();
+    records
+}
+
+/// Says what is only in one of the two.
+fn same(incremental: &[String], fresh: &[String]) -> Result<(), String> {
+    if incremental == fresh {
+        return Ok(());
+    }
+    let count = |records: &[String]| {
+        records.iter().fold(BTreeMap::new(), |mut counts: BTreeMap<String, usize>, record| {
+            *counts.entry(record.clone()).or_default() += 1;
+            counts
+        })
+    };
+    let (incremental, fresh) = (count(incremental), count(fresh));
+    let only = |one: &BTreeMap<String, usize>, other: &BTreeMap<String, usize>| -> String {
+        let more = one.iter().filter(|(record, count)| other.get(*record).is_none_or(|there| there < count));
+        more.map(|(record, _)| format!("  {}\n", record.replace('\n', "\n  "))).collect()
+    };
+    Err(format!(
+        "only what lives says\n{}only what is built afresh says\n{}",
+        only(&incremental, &fresh),
+        only(&fresh, &incremental)
+    ))
+}

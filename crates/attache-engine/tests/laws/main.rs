@@ -1,0 +1,149 @@
+//! What must hold for every input. `PROPTEST_CASES=10000 cargo test --release --test laws` looks longer.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+#[path = "../common/answer.rs"]
+mod answer;
+mod changes;
+mod counts;
+mod folds;
+mod order;
+mod reference;
+mod wild;
+#[path = "../common/world.rs"]
+mod world;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use attache_engine::engine::Engine;
+use attache_engine::fold::Effective;
+use attache_engine::kinds::Settings;
+use attache_engine::model::Model;
+use attache_engine::object::{Object, Objects};
+use attache_engine::text;
+use attache_engine::topology::NodeId;
+use attache_engine::value::{Path, Segment};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use serde_json::{Value, json};
+
+use reference::{Keys, Owner, Reference, Scope, at, plain};
+use world::{World, worlds};
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn the_engine_does_what_the_reference_does(world in worlds()) {
+        let engine = world.engine();
+        for model in engine.models() {
+            let reference = Reference::new(&engine, model);
+            for (node, _) in engine.topology().nodes() {
+                let listed = scopes(&engine, model, node);
+                let found: BTreeSet<Scope> = listed.iter().map(|(scope, _)| scope.clone()).collect();
+                prop_assert_eq!(listed.len(), found.len(), "a scope is listed twice at {}", name(&engine, node));
+                prop_assert_eq!(show(&engine, &found), show(&engine, &reference.scopes(node)));
+                for (scope, effective) in &listed {
+                    agree(&reference, scope, effective)?;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_at_a_node_says_of_it_what_a_whole_one_says(world in worlds()) {
+        let (engine, whole) = (world.engine(), world.engine());
+        for (node, _) in engine.topology().nodes() {
+            let here = engine.models_at([node]);
+            prop_assert_eq!(here.len(), whole.models().len());
+            for (here, everywhere) in here.iter().zip(whole.models()) {
+                let [found, expected] = [scopes(&engine, here, node), scopes(&whole, everywhere, node)];
+                prop_assert_eq!(found, expected, "at {}", name(&engine, node));
+                prop_assert_eq!(
+                    here.chains_at(engine.world(), node).iter().map(|(_, scopes)| scopes).sum::<u64>(),
+                    everywhere.chains_at(whole.world(), node).iter().map(|(_, scopes)| scopes).sum::<u64>()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_accepted_is_who_the_reference_accepts(world in worlds()) {
+        let engine = world.engine();
+        for status in engine.policy_statuses() {
+            let model = engine.model(engine.policy(status.policy).kind).unwrap();
+            let accepted = Reference::new(&engine, model).is_accepted(status.policy);
+            prop_assert_eq!(status.refused.is_none(), accepted, "{}", engine.policy_id(status.policy));
+        }
+    }
+}
+
+impl World {
+    fn engine(&self) -> Engine {
+        Engine::new(Objects::new(objects(&self.0)), &[], Settings::default())
+    }
+}
+
+fn objects(documents: &[Value]) -> Vec<Object> {
+    let texts: Vec<String> = documents.iter().map(Value::to_string).collect();
+    text::read(&Arc::from("world"), &texts.join("\n---\n")).objects
+}
+
+/// So many cases, always the same ones. With `PROPTEST_CASES` so many others.
+fn config(usual: u32) -> ProptestConfig {
+    let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    let rng_seed = if wanted.is_some() { RngSeed::Random } else { RngSeed::Fixed(0) };
+    ProptestConfig { cases: wanted.unwrap_or(usual), rng_seed, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn scopes<'e>(engine: &'e Engine, model: &'e Model, node: NodeId) -> Vec<(Scope, &'e Effective)> {
+    let mut found = Vec::new();
+    model.scopes(engine.world(), node, &mut |scope| {
+        let effective = model.effective(engine.world(), scope.chain);
+        found.push((Scope { nodes: scope.nodes, from: scope.from }, &**effective));
+    });
+    found
+}
+
+fn name(engine: &Engine, node: NodeId) -> String {
+    engine.topology().name(engine.objects(), node)
+}
+
+fn show<'s>(engine: &Engine, scopes: impl IntoIterator<Item = &'s Scope>) -> Vec<String> {
+    let show = |scope: &Scope| {
+        let nodes: Vec<String> = scope.nodes.iter().map(|node| name(engine, *node)).collect();
+        format!("{} from {:?}", nodes.join(" > "), scope.from.map(|from| name(engine, from)))
+    };
+    scopes.into_iter().map(show).collect()
+}
+
+fn keys(path: &Path) -> Keys {
+    let key = |segment: &Segment| match segment {
+        Segment::Key(key) => key.to_string(),
+        Segment::Index(index) => index.to_string(),
+    };
+    path.segments().iter().map(key).collect()
+}
+
+/// The same spec, and of each leaf the same owner.
+fn agree(reference: &Reference, scope: &Scope, effective: &Effective) -> Result<(), TestCaseError> {
+    let expected = reference.effective(scope);
+    let shown = show(reference.engine, [scope]);
+    let spec = effective.spec.as_ref().map(plain);
+    prop_assert_eq!(&spec, &expected.spec, "spec at {:?}", &shown);
+    for (leaf, owner) in &expected.owners {
+        let origins: Vec<Owner> = effective
+            .origins
+            .iter()
+            .filter(|origin| leaf.starts_with(&keys(&origin.path)))
+            .map(|origin| (origin.policy, origin.which, origin.target))
+            .collect();
+        prop_assert_eq!(origins.len(), 1, "origins of {:?} at {:?}", leaf, &shown);
+        // Of two who say that there is a map with nothing in it, either may be the one who said so.
+        if at(spec.as_ref().unwrap(), leaf) != &json!({}) {
+            prop_assert_eq!(&origins, &[*owner], "origins of {:?} at {:?}", leaf, &shown);
+        }
+    }
+    Ok(())
+}

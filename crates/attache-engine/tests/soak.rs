@@ -1,0 +1,196 @@
+//! Memory comes back, however long objects come and go.
+//! `SOAK=5000000 cargo test --release -p attache-engine --test soak -- --nocapture` makes so many changes.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+#[path = "common/dice.rs"]
+mod dice;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use attache_engine::engine::Engine;
+use attache_engine::incremental::{Edit, IncrementalEngine};
+use attache_engine::kinds::{Settings, built_in};
+use attache_engine::object::{Object, ObjectRef, Objects};
+use attache_gen::{ALL, Block, Level, Policies, Shape, Strategy, edited, generate, read};
+use peak_alloc::PeakAlloc;
+use serde_json::{Value, json};
+
+use dice::Dice;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// How many times all is put back as it was, to compare.
+const ROUNDS: usize = 20;
+
+/// What may be left when everything is gone, in bytes.
+const REST: usize = 64 << 10;
+
+fn shape() -> Shape {
+    let policies = [
+        (Level::Namespace, 3),
+        (Level::Gateway, ALL),
+        (Level::Listener, 2),
+        (Level::Route, 50),
+        (Level::Rule, 20),
+        (Level::Service, 5),
+    ];
+    Shape {
+        gateways: 4,
+        listeners: 2,
+        routes: 200,
+        parents: 2,
+        pinned: 50,
+        services: 40,
+        namespaces: 10,
+        hostnames: 10,
+        policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
+        blocks: vec![Block::Bare, Block::Defaults(Strategy::Patch), Block::Overrides(Strategy::Merge)],
+        kinds: 2,
+        ..Shape::default()
+    }
+}
+
+#[test]
+fn memory_comes_back() {
+    let changes = std::env::var("SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
+    let kinds = built_in().0;
+    // Whatever is made once, by whoever comes first.
+    drop(IncrementalEngine::new(Objects::new(generate(&shape())), &kinds, Settings::default()));
+    let outside = MEMORY.current_usage();
+    let empty = IncrementalEngine::new(Objects::default(), &kinds, Settings::default());
+    let least = MEMORY.current_usage() - outside;
+    drop(empty);
+
+    let first = generate(&shape());
+    let mut soak = Soak {
+        incremental: IncrementalEngine::new(Objects::new(first.clone()), &kinds, Settings::default()),
+        now: first.iter().map(|object| (object.id.clone(), object.clone())).collect(),
+        first,
+        kept: Vec::new(),
+        dice: Dice(0),
+        count: 0,
+    };
+    let mut sizes = Vec::new();
+    for round in 1..=ROUNDS {
+        while soak.count < round * changes / ROUNDS {
+            soak.change();
+        }
+        soak.put_back();
+        soak.kept.clear();
+        soak.ask();
+        sizes.push(MEMORY.current_usage() - outside);
+        println!("after {:>9} changes: {:>9} bytes", soak.count, sizes[round - 1]);
+    }
+    // Tables have found their size after some rounds.
+    let usual = *sizes[..ROUNDS / 4].iter().max().unwrap();
+    let most = *sizes.iter().max().unwrap();
+    assert!(most <= usual + usual / 20, "it grows: {sizes:?}");
+
+    let all: Vec<Edit> = soak.now.keys().cloned().map(Edit::Delete).collect();
+    let Soak { mut incremental, now, first, kept, .. } = soak;
+    drop((now, first, kept));
+    drop(incremental.apply(all));
+    assert_eq!(incremental.now().objects().len(), 0);
+    let left = MEMORY.current_usage() - outside;
+    println!("nothing is there: {left} bytes, {least} at first");
+    assert!(left <= least + REST, "{left} bytes are left, {least} would do");
+}
+
+struct Soak {
+    incremental: IncrementalEngine,
+    first: Vec<Object>,
+    now: BTreeMap<ObjectRef, Object>,
+    /// Snapshots that somebody still reads.
+    kept: Vec<Arc<Engine>>,
+    dice: Dice,
+    count: usize,
+}
+
+impl Soak {
+    /// One batch.
+    fn change(&mut self) {
+        let size = if self.dice.one_in(4) { 1 + self.dice.below(5) } else { 1 };
+        let batch: Vec<Edit> = (0..size).filter_map(|_| self.edit()).collect();
+        self.count += batch.len();
+        self.apply(batch);
+        if self.dice.one_in(10) {
+            self.ask();
+        }
+        if self.dice.one_in(50) {
+            self.kept.push(Arc::clone(self.incremental.now()));
+        }
+        if self.dice.one_in(50) {
+            self.kept.clear();
+        }
+    }
+
+    fn apply(&mut self, batch: Vec<Edit>) {
+        for edit in &batch {
+            match edit {
+                Edit::Put(object) => self.now.insert(object.id.clone(), object.clone()),
+                Edit::Delete(id) => self.now.remove(id),
+            };
+        }
+        let report = self.incremental.apply(batch);
+        if !report.is_empty() && self.dice.one_in(10) {
+            report.effective();
+        }
+    }
+
+    /// Works out what is only worked out for those who ask.
+    fn ask(&self) {
+        self.incremental.now().fold_all();
+        self.incremental.now().policy_statuses();
+        self.incremental.now().target_statuses();
+    }
+
+    /// As it was at first, from whatever it is.
+    fn put_back(&mut self) {
+        let known: BTreeMap<&ObjectRef, &Object> = self.first.iter().map(|object| (&object.id, object)).collect();
+        let others = self.now.keys().filter(|id| !known.contains_key(id)).cloned().map(Edit::Delete);
+        let batch = others.chain(self.first.iter().cloned().map(Edit::Put)).collect();
+        self.apply(batch);
+        // A map's own size depends on what became of it.
+        self.now = self.first.iter().map(|object| (object.id.clone(), object.clone())).collect();
+    }
+
+    /// Says something that nobody has said before, or takes something away.
+    fn edit(&mut self) -> Option<Edit> {
+        let new = format!("new-{}", self.count);
+        let ids: Vec<&ObjectRef> = self.now.keys().collect();
+        let id = (*self.dice.of(&ids)?).clone();
+        let object = self.now.get(&id)?.clone();
+        let put = |edit: &dyn Fn(&mut Value)| Some(Edit::Put(edited(&object, edit)));
+        match (self.dice.below(12), id.kind.as_str()) {
+            (0, _) => Some(Edit::Delete(id)),
+            (1..4, _) => Some(Edit::Put(self.dice.of(&self.first)?.clone())),
+            (4, "HTTPRoute" | "Service") | (4..6, "LimitPolicy" | "AuthPolicy") => {
+                put(&|it| it["metadata"]["name"] = json!(new))
+            }
+            (5, "HTTPRoute") => put(&|it| it["spec"]["hostnames"] = json!([format!("{new}.example.com")])),
+            (6, "HTTPRoute") => {
+                put(&|it| it["spec"]["rules"] = json!([{"backendRefs": [{"name": new, "port": 8080}]}]))
+            }
+            (7, "HTTPRoute") => put(&|it| it["spec"]["rules"] = json!([{"name": new}])),
+            (6..8, "LimitPolicy" | "AuthPolicy") => {
+                put(&|it| it["spec"]["defaults"] = json!({"limits": {new.as_str(): {"rate": new}}}))
+            }
+            (8, "LimitPolicy" | "AuthPolicy") => put(&|it| it["spec"]["targetRef"]["name"] = json!(new)),
+            (5..8, "Gateway") => put(&|it| it["spec"]["listeners"][0]["name"] = json!(new)),
+            (5..8, "Service") => put(&|it| it["spec"]["ports"] = json!([{"name": new, "port": 8080}])),
+            (8, "PolicyKind") => put(&|it| it["spec"]["whole"] = json!([new])),
+            (9, _) => put(&|it| it["metadata"]["labels"] = json!({new.as_str(): new})),
+            (10, _) => put(&|it| it["status"] = json!({"observed": new})),
+            (11, _) => Some(Edit::Put(read(json!({
+                "apiVersion": "gateway.networking.k8s.io/v1beta1", "kind": "ReferenceGrant",
+                "metadata": {"name": new, "namespace": if id.namespace.is_empty() { "team-000" } else { &id.namespace }},
+                "spec": {"from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": new}],
+                         "to": [{"group": "", "kind": "Service"}]},
+            })))),
+            _ => Some(Edit::Put(object)),
+        }
+    }
+}
