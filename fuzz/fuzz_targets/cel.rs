@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use attache_engine::cel::Condition;
+use attache_engine::cel::CelCondition;
 use attache_engine::value::Value;
 use libfuzzer_sys::fuzz_target;
 
@@ -17,7 +17,7 @@ static SPEC: LazyLock<Value> = LazyLock::new(|| {
 });
 
 fuzz_target!(|text: &str| {
-    match Condition::compile(text) {
+    match CelCondition::compile(text) {
         Ok(condition) => assert_eq!(condition.holds(&SPEC), condition.holds(&SPEC)),
         Err(error) => drop(error.to_string()),
     }

@@ -34,16 +34,16 @@ pub fn known_kinds<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
 
 /// A kind as somebody wrote it: in any case, singular, plural or short, with or without its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KindName {
+pub struct KindQuery {
     word: String,
     group: Option<String>,
 }
 
-impl KindName {
-    pub fn parse(text: &str) -> KindName {
+impl KindQuery {
+    pub fn parse(text: &str) -> KindQuery {
         match text.split_once('.') {
-            Some((word, group)) => KindName { word: word.to_lowercase(), group: Some(group.to_lowercase()) },
-            None => KindName { word: text.to_lowercase(), group: None },
+            Some((word, group)) => KindQuery { word: word.to_lowercase(), group: Some(group.to_lowercase()) },
+            None => KindQuery { word: text.to_lowercase(), group: None },
         }
     }
 
@@ -61,7 +61,7 @@ impl KindName {
     }
 }
 
-impl fmt::Display for KindName {
+impl fmt::Display for KindQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.word)?;
         self.group.as_ref().map_or(Ok(()), |group| write!(f, ".{group}"))
@@ -131,13 +131,13 @@ mod tests {
     #[test]
     fn a_kind_is_known_by_all_its_names() {
         for name in ["httproute", "HTTPRoutes", "HttpRoute", "httproute.gateway.networking.k8s.io"] {
-            assert!(KindName::parse(name).matches(GATEWAY, "HTTPRoute"), "{name}");
+            assert!(KindQuery::parse(name).matches(GATEWAY, "HTTPRoute"), "{name}");
         }
-        assert!(KindName::parse("gw").matches(GATEWAY, "Gateway"));
-        assert!(KindName::parse("gatewayclasses").matches(GATEWAY, "GatewayClass"));
-        assert!(KindName::parse("retrypolicies").matches("example.io", "RetryPolicy"));
-        assert!(!KindName::parse("gw").matches("networking.istio.io", "Gateway"));
-        assert!(!KindName::parse("retrypolicy.other.io").matches("example.io", "RetryPolicy"));
+        assert!(KindQuery::parse("gw").matches(GATEWAY, "Gateway"));
+        assert!(KindQuery::parse("gatewayclasses").matches(GATEWAY, "GatewayClass"));
+        assert!(KindQuery::parse("retrypolicies").matches("example.io", "RetryPolicy"));
+        assert!(!KindQuery::parse("gw").matches("networking.istio.io", "Gateway"));
+        assert!(!KindQuery::parse("retrypolicy.other.io").matches("example.io", "RetryPolicy"));
     }
 
     #[test]

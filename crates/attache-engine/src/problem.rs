@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::object::{Object, ObjectRef, Place, Source};
+use crate::object::{Object, ObjectRef, Source, SourceLocation};
 use crate::value::Path;
 
 /// The order of the variants is the order in which problems are shown.
@@ -23,7 +23,7 @@ pub struct Problem {
     pub file: Option<Arc<str>>,
     /// The first document of a file is 1.
     pub document: Option<u32>,
-    pub place: Option<Place>,
+    pub location: Option<SourceLocation>,
     /// Boxed to keep results that may fail small.
     pub object: Option<Box<ObjectRef>>,
     /// The field of `object` that the message is about.
@@ -44,7 +44,7 @@ impl Problem {
     }
 
     pub(crate) fn new(severity: Severity, message: String) -> Problem {
-        Problem { severity, file: None, document: None, place: None, object: None, path: None, message, help: None }
+        Problem { severity, file: None, document: None, location: None, object: None, path: None, message, help: None }
     }
 
     pub fn help(mut self, help: impl Into<String>) -> Problem {
@@ -57,9 +57,9 @@ impl Problem {
         self
     }
 
-    pub fn in_document(mut self, document: u32, place: Place) -> Problem {
+    pub fn in_document(mut self, document: u32, location: SourceLocation) -> Problem {
         self.document = Some(document);
-        self.place = Some(place);
+        self.location = Some(location);
         self
     }
 
@@ -74,7 +74,7 @@ impl Problem {
         if !file.is_empty() {
             self.file = Some(Arc::clone(file));
             self.document = Some(*document);
-            self.place = object.source.locate(&object.body, &path);
+            self.location = object.source.locate(&object.body, &path);
         }
         self.object = Some(Box::new(object.id.clone()));
         self.path = (!path.is_empty()).then_some(path);
@@ -86,10 +86,10 @@ impl Problem {
     }
 
     /// `file:line:column`, as far as it is known.
-    pub fn location(&self) -> Option<String> {
+    pub fn file_location(&self) -> Option<String> {
         let file = self.file.as_ref()?;
-        Some(match self.place {
-            Some(Place { line, column }) => format!("{file}:{line}:{column}"),
+        Some(match self.location {
+            Some(SourceLocation { line, column }) => format!("{file}:{line}:{column}"),
             None => file.to_string(),
         })
     }
@@ -109,8 +109,8 @@ impl fmt::Display for Severity {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.severity, self.message)?;
-        if let Some(location) = self.location() {
-            write!(f, "\n  --> {location}")?;
+        if let Some(file_location) = self.file_location() {
+            write!(f, "\n  --> {file_location}")?;
             // The first document needs no number: most files have only one.
             if let Some(document @ 2..) = self.document {
                 write!(f, " (document {document})")?;
@@ -131,13 +131,13 @@ impl fmt::Display for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Places;
+    use crate::object::SourceMap;
     use crate::value::Value;
 
     #[test]
     fn a_problem_says_what_where_and_what_to_do() {
         let spec = Value::map(vec![("color".into(), Value::str("blue"))]);
-        let place = |line, column| Place { line, column };
+        let location = |line, column| SourceLocation { line, column };
         let object = Object {
             id: ObjectRef::new("example.io", "ColorPolicy", "default", "p1"),
             version: "v1".into(),
@@ -146,7 +146,7 @@ mod tests {
             source: Source {
                 file: "p.yaml".into(),
                 document: 2,
-                places: Places::new(&[place(4, 1), place(6, 3), place(6, 10)]),
+                locations: SourceMap::new(&[location(4, 1), location(6, 3), location(6, 10)]),
             },
         };
         let problem =
@@ -156,6 +156,6 @@ mod tests {
             "error: no such color `blue`\n  --> p.yaml:6:10 (document 2)\n   in ColorPolicy/default/p1, spec.color\n  help: use `red` instead"
         );
         let missing = Problem::warning("no target").at(&object, Path::parse("spec.targetRef"));
-        assert_eq!(missing.location().as_deref(), Some("p.yaml:6:3"));
+        assert_eq!(missing.file_location().as_deref(), Some("p.yaml:6:3"));
     }
 }

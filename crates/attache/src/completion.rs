@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use attache_engine::kinds::{Registry, Settings, built_in};
 use attache_engine::lint::RULES;
-use attache_engine::names::{KindName, known_kinds};
+use attache_engine::names::{KindQuery, known_kinds};
 use attache_engine::object::{ObjectRef, Objects};
 use attache_engine::topology::Topology;
 use clap::Arg;
@@ -189,7 +189,7 @@ impl Line {
         let ids: Vec<&ObjectRef> =
             objects.iter().map(|(_, object)| &object.id).filter(|id| wanted(&kinds, id)).collect();
         let previous = self.at.checked_sub(1).and_then(|at| self.words.get(at)).map_or("", String::as_str);
-        let is_kind = |text: &str| ids.iter().any(|id| KindName::parse(text).matches(&id.group, &id.kind));
+        let is_kind = |text: &str| ids.iter().any(|id| KindQuery::parse(text).matches(&id.group, &id.kind));
         let found = match word.split_once('/') {
             Some((kind, name)) if name.contains('#') => sections(&objects, kind, name),
             Some((kind, name)) => {
@@ -204,7 +204,7 @@ impl Line {
 
     /// The names of all objects of a kind, with the namespace where it has to be said, or is said already.
     fn names(&self, ids: &[&ObjectRef], kind: &str, start: &str) -> BTreeSet<String> {
-        let kind = KindName::parse(kind);
+        let kind = KindQuery::parse(kind);
         let namespace = self.values("-n", "--namespace").pop();
         let is_meant =
             |id: &ObjectRef| namespace.is_none_or(|wanted| id.namespace == wanted || id.namespace.is_empty());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use attache_engine::fold::{Effective, Superseded, Trace, Turn};
 use attache_engine::model::Model;
 use attache_engine::names::nearest;
-use attache_engine::object::Place;
+use attache_engine::object::SourceLocation;
 use attache_engine::object_merge::Merged;
 use attache_engine::policy::{Block, PolicyId, block_path};
 use attache_engine::value::{Path, Segment, Value};
@@ -104,7 +104,7 @@ pub fn block<'i>(input: &'i Input, turn: &Turn) -> Option<&'i Block> {
 }
 
 /// The file of a block, and the place of what it says at `field`.
-pub fn place<'i>(input: &'i Input, turn: &Turn, field: &Path) -> Option<(&'i str, Option<Place>)> {
+pub fn place<'i>(input: &'i Input, turn: &Turn, field: &Path) -> Option<(&'i str, Option<SourceLocation>)> {
     let object = input.engine.policy_object(turn.policy);
     let kind = input.engine.kinds().get(input.engine.policy(turn.policy).kind);
     let mut path = block_path(object, kind, turn.which).segments().to_vec();

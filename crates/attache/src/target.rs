@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use attache_engine::names::{KindName, known_kinds, nearest, qualified};
+use attache_engine::names::{KindQuery, known_kinds, nearest, qualified};
 use attache_engine::object::{ObjectRef, Objects};
 use attache_engine::problem::Problem;
 use attache_engine::topology::{NodeId, Topology};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// What was asked for, not yet looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    kind: KindName,
+    kind: KindQuery,
     namespace: Option<String>,
     name: String,
     section: Option<String>,
@@ -70,7 +70,7 @@ impl Query {
         if kind.is_empty() || name.is_empty() || name.contains('/') || section.as_deref() == Some("") {
             return Err(incomplete(&words[..words.len() - rest.len()].join(" ")).into());
         }
-        Ok((Query { kind: KindName::parse(kind), namespace, name: name.to_owned(), section }, rest))
+        Ok((Query { kind: KindQuery::parse(kind), namespace, name: name.to_owned(), section }, rest))
     }
 
     /// Finds what is meant. Without a namespace, in the query or in `namespace`, a name that only one object has is
@@ -137,7 +137,7 @@ struct OfKind<'a> {
 }
 
 impl<'a> OfKind<'a> {
-    fn named(name: &KindName, objects: &'a Objects, topology: &'a Topology) -> Result<OfKind<'a>, Failure> {
+    fn named(name: &KindQuery, objects: &'a Objects, topology: &'a Topology) -> Result<OfKind<'a>, Failure> {
         let only_named = topology.named().map(|id| (id.group.as_str(), id.kind.as_str()));
         let kinds: BTreeSet<(&str, &str)> = objects.kinds().chain(only_named).chain(known_kinds()).collect();
         let wanted: Vec<(&str, &str)> =

@@ -44,7 +44,7 @@ static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
 /// A CEL expression. Equal to another when their texts are.
 #[derive(Clone)]
-pub struct Condition(Arc<Source>);
+pub struct CelCondition(Arc<Source>);
 
 struct Source {
     text: String,
@@ -57,15 +57,15 @@ struct Compiled {
     patterns: Arc<Patterns>,
 }
 
-impl Condition {
-    pub fn compile(text: &str) -> Result<Condition, CompileError> {
+impl CelCondition {
+    pub fn compile(text: &str) -> Result<CelCondition, CompileError> {
         let compiled = OnceLock::from(compiled(text)?);
-        Ok(Condition(Arc::new(Source { text: text.to_owned(), compiled })))
+        Ok(CelCondition(Arc::new(Source { text: text.to_owned(), compiled })))
     }
 
     /// One that is known to compile, and does when it is needed.
-    pub fn trusted(text: &str) -> Condition {
-        Condition(Arc::new(Source { text: text.to_owned(), compiled: OnceLock::new() }))
+    pub fn trusted(text: &str) -> CelCondition {
+        CelCondition(Arc::new(Source { text: text.to_owned(), compiled: OnceLock::new() }))
     }
 
     /// Whether the condition is true of `spec`. The same condition and spec always give the same answer.
@@ -121,21 +121,21 @@ fn compiled(text: &str) -> Result<Compiled, CompileError> {
     Ok(Compiled { expression, fields, patterns: Arc::new(patterns) })
 }
 
-impl PartialEq for Condition {
+impl PartialEq for CelCondition {
     fn eq(&self, other: &Self) -> bool {
         self.0.text == other.0.text
     }
 }
 
-impl Eq for Condition {}
+impl Eq for CelCondition {}
 
-impl fmt::Debug for Condition {
+impl fmt::Debug for CelCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Condition").field(&self.0.text).finish()
     }
 }
 
-impl fmt::Display for Condition {
+impl fmt::Display for CelCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.text)
     }

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::*;
 
-fn compile(text: &str) -> Condition {
-    Condition::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+fn compile(text: &str) -> CelCondition {
+    CelCondition::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn holds(text: &str, spec: serde_json::Value) -> Result<bool, EvalError> {
@@ -24,7 +24,7 @@ fn fails(text: &str, spec: serde_json::Value) -> String {
 }
 
 fn refused(text: &str) -> String {
-    Condition::compile(text).expect_err(text).to_string()
+    CelCondition::compile(text).expect_err(text).to_string()
 }
 
 fn spec() -> serde_json::Value {
@@ -142,7 +142,7 @@ fn deep_sources_are_refused_on_a_small_stack() {
         "spec".to_owned() + &"[0]".repeat(600),
         "'a'".to_owned() + &".size()".repeat(280),
     ];
-    let refused = |text: &String| Condition::compile(text).expect_err(text).message;
+    let refused = |text: &String| CelCondition::compile(text).expect_err(text).message;
     let on_small_stack = std::thread::Builder::new().stack_size(512 << 10);
     let messages = on_small_stack.spawn(move || deep.iter().map(refused).collect::<Vec<_>>()).unwrap().join().unwrap();
     for message in messages {
@@ -244,7 +244,7 @@ fn conditions_are_equal_by_their_text_and_shared_between_threads() {
 /// Anything that may be said of a text: it compiles or not, holds or not, and soon.
 fn survives(text: &str) {
     let start = Instant::now();
-    match Condition::compile(text) {
+    match CelCondition::compile(text) {
         Err(error) => {
             let lines: Vec<_> = text.split('\n').collect();
             let line = lines.get(error.line as usize - 1).unwrap_or_else(|| panic!("{text:?}: {error}"));

@@ -50,7 +50,7 @@ pub fn document(file: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cel::Condition;
+    use crate::cel::CelCondition;
 
     #[test]
     fn the_built_in_kinds_are_in_order() {
@@ -61,7 +61,7 @@ mod tests {
             let Origin::BuiltIn(file) = kind.origin else { continue };
             assert!(document(file, &kind.name).is_some(), "{} has a name written in another way", kind.name);
             for validation in &kind.validations {
-                let compiled = Condition::compile(validation.rule.text());
+                let compiled = CelCondition::compile(validation.rule.text());
                 assert!(compiled.is_ok(), "{}: {compiled:?}", kind.name);
             }
         }

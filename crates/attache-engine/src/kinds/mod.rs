@@ -14,7 +14,7 @@ mod status_template;
 
 use smol_str::SmolStr;
 
-use crate::cel::Condition;
+use crate::cel::CelCondition;
 use crate::names;
 use crate::topology::Level;
 
@@ -167,7 +167,7 @@ pub enum NumberAt {
 /// A condition on a policy's own `spec`, and what to say where it does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validation {
-    pub rule: Condition,
+    pub rule: CelCondition,
     pub message: SmolStr,
 }
 
@@ -328,7 +328,7 @@ impl PolicyKind {
     pub fn is_called(&self, name: &str) -> bool {
         let (word, group) = name.split_once('.').map_or((name, None), |(word, group)| (word, Some(group)));
         let is_short = self.short_names.iter().any(|short| short.eq_ignore_ascii_case(word));
-        names::KindName::parse(name).matches(&self.group, &self.kind)
+        names::KindQuery::parse(name).matches(&self.group, &self.kind)
             || self.name.eq_ignore_ascii_case(name)
             || is_short && group.is_none_or(|group| group.eq_ignore_ascii_case(&self.group))
     }

@@ -8,7 +8,7 @@ use super::{
     MergesInto, NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Select, Strategy,
     Validation, Waypoints, Yield, YieldToRule, status_template,
 };
-use crate::cel::Condition;
+use crate::cel::CelCondition;
 use crate::object::Object;
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -252,8 +252,8 @@ fn items(reader: &mut Reader<'_, '_>) -> Option<(SmolStr, SmolStr)> {
 fn validation(reader: &mut Reader<'_, '_>, origin: &Origin) -> Option<Validation> {
     let (rule, message) = (reader.required("rule"), reader.required("message"));
     let rule = match origin {
-        Origin::BuiltIn(_) => Ok(Condition::trusted(&rule?)),
-        _ => Condition::compile(&rule?),
+        Origin::BuiltIn(_) => Ok(CelCondition::trusted(&rule?)),
+        _ => CelCondition::compile(&rule?),
     };
     match rule {
         Ok(rule) => Some(Validation { rule, message: message? }),

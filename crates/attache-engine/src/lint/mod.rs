@@ -150,7 +150,7 @@ impl Finding {
     }
 
     fn by_place(&self, other: &Finding) -> Ordering {
-        let key = |it: &Finding| (it.problem.file.clone(), it.problem.place, it.problem.object.clone());
+        let key = |it: &Finding| (it.problem.file.clone(), it.problem.location, it.problem.object.clone());
         key(self)
             .cmp(&key(other))
             .then_with(|| self.rule.id.cmp(other.rule.id))

@@ -33,7 +33,7 @@ fn every_example_breaks_its_rule() {
         for finding in own {
             assert_eq!(finding.problem.severity, rule.severity);
             assert_eq!(finding.problem.file.as_deref(), Some("example.yaml"), "{}", rule.id);
-            assert!(finding.problem.place.is_some() && finding.problem.help.is_some(), "{finding:?}");
+            assert!(finding.problem.location.is_some() && finding.problem.help.is_some(), "{finding:?}");
         }
     }
 }

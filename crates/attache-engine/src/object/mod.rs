@@ -87,19 +87,19 @@ pub struct Source {
     pub file: Arc<str>,
     /// The first document of a file is 1.
     pub document: u32,
-    pub places: Places,
+    pub locations: SourceMap,
 }
 
 impl Source {
     /// `file:line:column` of the value at `path` in `body`, or of the nearest value around it.
-    pub fn locate(&self, body: &Value, path: &Path) -> Option<Place> {
-        self.places.find(body, path)
+    pub fn locate(&self, body: &Value, path: &Path) -> Option<SourceLocation> {
+        self.locations.find(body, path)
     }
 }
 
 /// A line and a column, both from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct SourceLocation {
     pub line: u32,
     pub column: u16,
 }
@@ -107,11 +107,11 @@ pub struct Place {
 /// The place of every value of a document, in the order in which a walk over the value meets them:
 /// a value before what is in it. Kept beside the value, so that values stay small and comparable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places(Box<[Place]>);
+pub struct SourceMap(Box<[SourceLocation]>);
 
-impl Places {
-    pub fn new(places: &[Place]) -> Self {
-        Places(places.into())
+impl SourceMap {
+    pub fn new(locations: &[SourceLocation]) -> Self {
+        SourceMap(locations.into())
     }
 
     pub fn len(&self) -> usize {
@@ -123,18 +123,18 @@ impl Places {
     }
 
     /// The places of the `len` values from the one that a walk meets after `first` others.
-    pub(crate) fn slice(&self, first: usize, len: usize) -> Places {
-        Places(self.0.get(first..first + len).unwrap_or_default().into())
+    pub(crate) fn slice(&self, first: usize, len: usize) -> SourceMap {
+        SourceMap(self.0.get(first..first + len).unwrap_or_default().into())
     }
 
     /// These places without those of the `len` values from the one that a walk meets after `first` others.
-    pub(crate) fn without(&self, first: usize, len: usize) -> Places {
+    pub(crate) fn without(&self, first: usize, len: usize) -> SourceMap {
         let (before, rest) = self.0.split_at(first.min(self.0.len()));
-        Places([before, rest.get(len..).unwrap_or_default()].concat().into())
+        SourceMap([before, rest.get(len..).unwrap_or_default()].concat().into())
     }
 
     /// The place of the value at `path`, or of the deepest value on the way to it that exists.
-    pub fn find(&self, body: &Value, path: &Path) -> Option<Place> {
+    pub fn find(&self, body: &Value, path: &Path) -> Option<SourceLocation> {
         let (mut value, mut at) = (body, 0);
         for segment in path.segments() {
             let Some((before, next)) = step(value, segment) else { break };

@@ -3,7 +3,7 @@
 use smol_str::{SmolStr, ToSmolStr};
 
 use super::{Block, BlockKind};
-use crate::cel::Condition;
+use crate::cel::CelCondition;
 use crate::kinds::{Fit, Pattern, PolicyKind, Selector, Strategy};
 use crate::object::Object;
 use crate::value::{Map, Path, Segment, Value};
@@ -118,8 +118,8 @@ impl<C: FnMut(Path, String)> Reading<'_, C> {
         }
     }
 
-    fn condition(&mut self, text: &str, path: Path) -> Option<Condition> {
-        match Condition::compile(text) {
+    fn condition(&mut self, text: &str, path: Path) -> Option<CelCondition> {
+        match CelCondition::compile(text) {
             Ok(condition) => Some(condition),
             Err(error) => {
                 (self.complain)(path, error.to_string());

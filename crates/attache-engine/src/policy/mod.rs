@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use smol_str::SmolStr;
 
-use crate::cel::Condition;
+use crate::cel::CelCondition;
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Strategy};
 use crate::object::{Object, ObjectId, Objects};
 use crate::persistent::PersistentVec;
@@ -98,7 +98,7 @@ pub struct Invalid {
 pub struct Block {
     pub which: BlockKind,
     pub strategy: Strategy,
-    pub when: Option<Condition>,
+    pub when: Option<CelCondition>,
     /// Rules of policies above that this one does not want: names or dotted paths.
     pub removes: Vec<SmolStr>,
     pub spec: Value,

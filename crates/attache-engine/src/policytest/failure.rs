@@ -1,6 +1,6 @@
 //! What a test expected and did not get.
 
-use crate::object::Place;
+use crate::object::SourceLocation;
 use crate::value::{Path, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Failure {
     /// What was looked at: `ColorPolicy in Gateway/default/g1 > HTTPRoute/default/r1`.
     pub about: String,
     /// Where the test says what it expects.
-    pub place: Option<Place>,
+    pub location: Option<SourceLocation>,
     pub mismatch: Mismatch,
 }
 

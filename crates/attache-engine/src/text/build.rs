@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::Fault;
-use crate::object::{Place, Places, count};
+use crate::object::{SourceLocation, SourceMap, count};
 use crate::value::{Map, Path, Value};
 
 /// The deepest real documents are CRDs, some 60 levels. Values are walked recursively; this many levels fit any stack.
@@ -18,11 +18,11 @@ pub struct Builder {
     /// What has been closed under the frames that are open, each frame's own after those of the frame around it.
     nodes: Vec<Node>,
     frames: Vec<Frame>,
-    places: Vec<Place>,
-    scratch: Vec<Place>,
+    locations: Vec<SourceLocation>,
+    scratch: Vec<SourceLocation>,
     anchors: HashMap<usize, Anchor>,
     aliased: usize,
-    /// Where the entries that `<<` brought into the open maps start in `places`.
+    /// Where the entries that `<<` brought into the open maps start in `locations`.
     merged: Vec<usize>,
     repeated: Vec<Repeated>,
     /// How many collections there are around all of it.
@@ -34,7 +34,7 @@ pub struct Builder {
 struct Node {
     key: SmolStr,
     value: Value,
-    /// Its part of `places`.
+    /// Its part of `locations`.
     first: usize,
     len: usize,
 }
@@ -45,16 +45,16 @@ pub struct Repeated {
     pub map: Path,
     pub key: SmolStr,
     /// The first value, which is lost.
-    pub lost: Place,
+    pub lost: SourceLocation,
     /// The last one, which counts.
-    pub kept: Place,
+    pub kept: SourceLocation,
 }
 
 /// A whole value, and what was found on the way.
 #[derive(Debug)]
 pub struct Built {
     pub value: Value,
-    pub places: Places,
+    pub locations: SourceMap,
     pub repeated: Vec<Repeated>,
 }
 
@@ -65,7 +65,7 @@ struct Frame {
     anchor: usize,
     /// Its first child in `nodes`.
     children: usize,
-    /// Its own place in `places`.
+    /// Its own place in `locations`.
     first: usize,
     /// How many levels there are below it.
     height: usize,
@@ -82,8 +82,8 @@ pub enum Collection {
 #[derive(Debug)]
 enum Pending {
     None,
-    Key(SmolStr, Place),
-    Merge(Place),
+    Key(SmolStr, SourceLocation),
+    Merge(SourceLocation),
 }
 
 /// Where a value goes in the collection around it.
@@ -91,13 +91,13 @@ enum Pending {
 enum Slot {
     Item,
     Entry(SmolStr),
-    Merge(Place),
+    Merge(SourceLocation),
 }
 
 #[derive(Clone, Debug)]
 struct Anchor {
     value: Value,
-    places: Box<[Place]>,
+    locations: Box<[SourceLocation]>,
     height: usize,
 }
 
@@ -129,39 +129,39 @@ impl Builder {
     }
 
     /// The place of the key that waits for a value.
-    pub fn key_place(&self) -> Option<Place> {
+    pub fn key_location(&self) -> Option<SourceLocation> {
         match self.frames.last()?.pending {
-            Pending::Key(_, place) | Pending::Merge(place) => Some(place),
+            Pending::Key(_, location) | Pending::Merge(location) => Some(location),
             Pending::None => None,
         }
     }
 
-    pub fn key(&mut self, key: SmolStr, place: Place) {
+    pub fn key(&mut self, key: SmolStr, location: SourceLocation) {
         if let Some(frame) = self.frames.last_mut() {
-            frame.pending = Pending::Key(key, place);
+            frame.pending = Pending::Key(key, location);
         }
     }
 
     /// The key `<<`: the entries of the value that follows join this map.
-    pub fn merge_key(&mut self, place: Place) {
+    pub fn merge_key(&mut self, location: SourceLocation) {
         if let Some(frame) = self.frames.last_mut() {
-            frame.pending = Pending::Merge(place);
+            frame.pending = Pending::Merge(location);
         }
     }
 
-    pub fn scalar(&mut self, value: Value, place: Place, anchor: usize) -> Result<(), Fault> {
-        let first = self.places.len();
-        self.places.push(place);
-        self.define(anchor, &value, first, 0, place)?;
+    pub fn scalar(&mut self, value: Value, location: SourceLocation, anchor: usize) -> Result<(), Fault> {
+        let first = self.locations.len();
+        self.locations.push(location);
+        self.define(anchor, &value, first, 0, location)?;
         let slot = self.slot();
         self.add(slot, value, first, 0)
     }
 
-    pub fn open(&mut self, kind: Collection, place: Place, anchor: usize) -> Result<(), Fault> {
-        check_depth(self.depth + self.frames.len() + 1, place)?;
+    pub fn open(&mut self, kind: Collection, location: SourceLocation, anchor: usize) -> Result<(), Fault> {
+        check_depth(self.depth + self.frames.len() + 1, location)?;
         let slot = self.slot();
-        let (children, first) = (self.nodes.len(), self.places.len());
-        self.places.push(place);
+        let (children, first) = (self.nodes.len(), self.locations.len());
+        self.locations.push(location);
         self.frames.push(Frame { kind, slot, anchor, children, first, height: 0, pending: Pending::None });
         Ok(())
     }
@@ -175,18 +175,18 @@ impl Builder {
                 Value::Map(Map::sorted(self.nodes.drain(frame.children..).map(|node| (node.key, node.value))))
             }
         };
-        let place = self.places.get(frame.first).copied().unwrap_or_default();
-        self.define(frame.anchor, &value, frame.first, frame.height + 1, place)?;
+        let location = self.locations.get(frame.first).copied().unwrap_or_default();
+        self.define(frame.anchor, &value, frame.first, frame.height + 1, location)?;
         self.add(frame.slot, value, frame.first, frame.height + 1)
     }
 
     /// Another occurrence of the value that `anchor` names; `None` if it is not complete yet.
-    pub fn alias(&mut self, anchor: usize, place: Place) -> Result<Option<()>, Fault> {
-        let Some(Anchor { value, places, height }) = self.anchors.get(&anchor).cloned() else { return Ok(None) };
-        check_depth(self.depth + self.frames.len() + height, place)?;
-        self.charge(places.len(), place)?;
-        let first = self.places.len();
-        self.places.extend_from_slice(&places);
+    pub fn alias(&mut self, anchor: usize, location: SourceLocation) -> Result<Option<()>, Fault> {
+        let Some(Anchor { value, locations, height }) = self.anchors.get(&anchor).cloned() else { return Ok(None) };
+        check_depth(self.depth + self.frames.len() + height, location)?;
+        self.charge(locations.len(), location)?;
+        let first = self.locations.len();
+        self.locations.extend_from_slice(&locations);
         let slot = self.slot();
         self.add(slot, value, first, height)?;
         Ok(Some(()))
@@ -197,24 +197,24 @@ impl Builder {
     }
 
     /// Remembers a value that is not in the document by itself: an anchored key.
-    pub fn define_key(&mut self, anchor: usize, value: Value, place: Place) {
+    pub fn define_key(&mut self, anchor: usize, value: Value, location: SourceLocation) {
         if anchor != 0 {
-            self.anchors.insert(anchor, Anchor { value, places: Box::new([place]), height: 0 });
+            self.anchors.insert(anchor, Anchor { value, locations: Box::new([location]), height: 0 });
         }
     }
 
     /// The value that is complete, if there was one; the next one can follow.
     pub fn take(&mut self) -> Option<Built> {
         let root = self.nodes.pop()?;
-        let places = Places::new(&self.places);
-        self.places.clear();
-        Some(Built { value: root.value, places, repeated: std::mem::take(&mut self.repeated) })
+        let locations = SourceMap::new(&self.locations);
+        self.locations.clear();
+        Some(Built { value: root.value, locations, repeated: std::mem::take(&mut self.repeated) })
     }
 
     fn slot(&mut self) -> Slot {
         match self.frames.last_mut().map(|frame| std::mem::replace(&mut frame.pending, Pending::None)) {
             Some(Pending::Key(key, _)) => Slot::Entry(key),
-            Some(Pending::Merge(place)) => Slot::Merge(place),
+            Some(Pending::Merge(location)) => Slot::Merge(location),
             Some(Pending::None) | None => Slot::Item,
         }
     }
@@ -223,12 +223,12 @@ impl Builder {
         if let Some(frame) = self.frames.last_mut() {
             frame.height = frame.height.max(height);
         }
-        let len = self.places.len() - first;
+        let len = self.locations.len() - first;
         match slot {
             Slot::Item => self.nodes.push(Node { key: SmolStr::default(), value, first, len }),
             Slot::Entry(key) => self.nodes.push(Node { key, value, first, len }),
-            Slot::Merge(place) => self.merge(&value, first).ok_or_else(|| {
-                Fault::new(place, "`<<` needs an object or a list of objects to merge")
+            Slot::Merge(location) => self.merge(&value, first).ok_or_else(|| {
+                Fault::new(location, "`<<` needs an object or a list of objects to merge")
                     .help("quote it if it is an ordinary key: `\"<<\"`")
             })?,
         }
@@ -272,7 +272,7 @@ impl Builder {
             next += node.len;
             here
         });
-        if packed && next == self.places.len() && children.is_sorted_by(|a, b| a.key < b.key) {
+        if packed && next == self.locations.len() && children.is_sorted_by(|a, b| a.key < b.key) {
             return;
         }
         children.sort_by(|a, b| a.key.cmp(&b.key));
@@ -291,10 +291,10 @@ impl Builder {
         self.merged.truncate(own);
         self.scratch.clear();
         for node in &self.nodes[frame.children..] {
-            self.scratch.extend_from_slice(&self.places[node.first..node.first + node.len]);
+            self.scratch.extend_from_slice(&self.locations[node.first..node.first + node.len]);
         }
-        self.places.truncate(frame.first + 1);
-        self.places.append(&mut self.scratch);
+        self.locations.truncate(frame.first + 1);
+        self.locations.append(&mut self.scratch);
     }
 
     /// Takes note that a child of a map has the key of the next one, unless one of them is merged: that is what merging is for.
@@ -303,7 +303,7 @@ impl Builder {
         if self.merged.contains(&lost.first) || self.merged.contains(&kept.first) {
             return;
         }
-        let (key, lost, kept) = (lost.key.clone(), self.places[lost.first], self.places[kept.first]);
+        let (key, lost, kept) = (lost.key.clone(), self.locations[lost.first], self.locations[kept.first]);
         let map = self.path(frame);
         match self.repeated.last_mut() {
             Some(before) if before.key == key && before.map == map => before.kept = kept,
@@ -327,30 +327,37 @@ impl Builder {
         path
     }
 
-    fn define(&mut self, anchor: usize, value: &Value, first: usize, height: usize, place: Place) -> Result<(), Fault> {
+    fn define(
+        &mut self,
+        anchor: usize,
+        value: &Value,
+        first: usize,
+        height: usize,
+        location: SourceLocation,
+    ) -> Result<(), Fault> {
         if anchor == 0 {
             return Ok(());
         }
-        let places: Box<[Place]> = self.places[first..].into();
-        self.charge(places.len(), place)?;
-        self.anchors.insert(anchor, Anchor { value: value.clone(), places, height });
+        let locations: Box<[SourceLocation]> = self.locations[first..].into();
+        self.charge(locations.len(), location)?;
+        self.anchors.insert(anchor, Anchor { value: value.clone(), locations, height });
         Ok(())
     }
 
-    fn charge(&mut self, values: usize, place: Place) -> Result<(), Fault> {
+    fn charge(&mut self, values: usize, location: SourceLocation) -> Result<(), Fault> {
         self.aliased += values;
         if self.aliased <= MAX_ALIASED {
             return Ok(());
         }
-        Err(Fault::new(place, format!("the aliases of this document stand for more than {MAX_ALIASED} values"))
+        Err(Fault::new(location, format!("the aliases of this document stand for more than {MAX_ALIASED} values"))
             .help("write the values out, or split the document"))
     }
 }
 
-fn check_depth(depth: usize, place: Place) -> Result<(), Fault> {
-    if depth <= MAX_DEPTH { Ok(()) } else { Err(too_deep(place)) }
+fn check_depth(depth: usize, location: SourceLocation) -> Result<(), Fault> {
+    if depth <= MAX_DEPTH { Ok(()) } else { Err(too_deep(location)) }
 }
 
-pub fn too_deep(place: Place) -> Fault {
-    Fault::new(place, format!("values are nested more than {MAX_DEPTH} levels deep"))
+pub fn too_deep(location: SourceLocation) -> Fault {
+    Fault::new(location, format!("values are nested more than {MAX_DEPTH} levels deep"))
 }

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::build::{Builder, Built, Collection};
 use super::split::Part;
 use super::{Fault, scalar};
-use crate::object::{Place, Places};
+use crate::object::{SourceLocation, SourceMap};
 use crate::value::Value;
 
 pub fn read(part: &Part) -> Result<Option<Built>, Fault> {
@@ -21,14 +21,14 @@ pub fn read(part: &Part) -> Result<Option<Built>, Fault> {
 
 /// As [`read`], but what lies between two positions is skipped. None if the first is not where `items` of the document
 /// begin, or something is wrong.
-pub fn read_around(text: &str, from: Position, to: Position) -> Option<(Value, Places)> {
+pub fn read_around(text: &str, from: Position, to: Position) -> Option<(Value, SourceMap)> {
     let mut reader = Reader { text, at: Position::START, leap: Some((from, to)), builder: Builder::default() };
     reader.document().ok()?;
     if reader.leap.is_some() { None } else { sound(reader.builder.take()?) }
 }
 
 /// The items from a position up to the end of the text, each followed by a comma. None if it is something else.
-pub fn read_items(text: &str, from: Position) -> Option<Vec<(Value, Places)>> {
+pub fn read_items(text: &str, from: Position) -> Option<Vec<(Value, SourceMap)>> {
     let mut reader = Reader { text, at: from, leap: None, builder: Builder::for_items() };
     let mut values = Vec::new();
     while reader.at.at < text.len() {
@@ -42,8 +42,8 @@ pub fn read_items(text: &str, from: Position) -> Option<Vec<(Value, Places)>> {
     Some(values)
 }
 
-fn sound(built: Built) -> Option<(Value, Places)> {
-    built.repeated.is_empty().then_some((built.value, built.places))
+fn sound(built: Built) -> Option<(Value, SourceMap)> {
+    built.repeated.is_empty().then_some((built.value, built.locations))
 }
 
 /// Where a reader is in a text.
@@ -60,8 +60,11 @@ pub struct Position {
 impl Position {
     pub const START: Position = Position { at: 0, line: 1, line_start: 0, column: 1 };
 
-    fn place(self) -> Place {
-        Place { line: self.line, column: u16::try_from(self.at - self.line_start + self.column).unwrap_or(u16::MAX) }
+    fn location(self) -> SourceLocation {
+        SourceLocation {
+            line: self.line,
+            column: u16::try_from(self.at - self.line_start + self.column).unwrap_or(u16::MAX),
+        }
     }
 
     /// The position at `at`, further on in the text.
@@ -122,31 +125,31 @@ impl<'t> Reader<'t> {
     fn value(&mut self) -> Result<(), Fault> {
         loop {
             self.skip_space();
-            let place = self.at.place();
+            let location = self.at.location();
             match self.peek() {
                 Some(b'{') => {
-                    self.open(Collection::Map, place)?;
+                    self.open(Collection::Map, location)?;
                     if self.peek() == Some(b'}') {
                         return self.close();
                     }
                     self.key()?;
                 }
                 Some(b'[') => {
-                    self.open(Collection::List, place)?;
+                    self.open(Collection::List, location)?;
                     if self.peek() == Some(b']') {
                         return self.close();
                     }
                 }
                 _ => {
                     let value = self.scalar()?;
-                    return self.builder.scalar(value, place, 0);
+                    return self.builder.scalar(value, location, 0);
                 }
             }
         }
     }
 
-    fn open(&mut self, kind: Collection, place: Place) -> Result<(), Fault> {
-        self.builder.open(kind, place, 0)?;
+    fn open(&mut self, kind: Collection, location: SourceLocation) -> Result<(), Fault> {
+        self.builder.open(kind, location, 0)?;
         self.at.at += 1;
         if let Some((from, to)) = self.leap
             && from.at == self.at.at
@@ -164,7 +167,7 @@ impl<'t> Reader<'t> {
     }
 
     fn key(&mut self) -> Result<(), Fault> {
-        let place = self.at.place();
+        let location = self.at.location();
         if self.peek() != Some(b'"') {
             return Err(self.expected("a key in double quotes"));
         }
@@ -174,7 +177,7 @@ impl<'t> Reader<'t> {
             return Err(self.expected("`:`"));
         }
         self.at.at += 1;
-        self.builder.key(key, place);
+        self.builder.key(key, location);
         Ok(())
     }
 
@@ -202,7 +205,7 @@ impl<'t> Reader<'t> {
         loop {
             let rest = self.rest();
             let Some(end) = end_of_plain(rest.as_bytes()) else {
-                return Err(Fault::new(start.place(), "not valid JSON: a string is not closed"));
+                return Err(Fault::new(start.location(), "not valid JSON: a string is not closed"));
             };
             if text.is_empty() {
                 text = Cow::Borrowed(&rest[..end]);
@@ -216,14 +219,14 @@ impl<'t> Reader<'t> {
                     return Ok(text);
                 }
                 Some(b'\\') => {
-                    let place = self.at.place();
+                    let location = self.at.location();
                     let c =
-                        self.escape().ok_or_else(|| Fault::new(place, "not valid JSON: there is no such escape"))?;
+                        self.escape().ok_or_else(|| Fault::new(location, "not valid JSON: there is no such escape"))?;
                     text.to_mut().push(c);
                 }
                 _ => {
                     return Err(Fault::new(
-                        self.at.place(),
+                        self.at.location(),
                         "not valid JSON: a string has a line break or control character in it",
                     ));
                 }
@@ -300,7 +303,7 @@ impl<'t> Reader<'t> {
             Some(c) => format!("`{c}`"),
             None => "the end of the text".to_string(),
         };
-        Fault::new(self.at.place(), format!("not valid JSON: expected {what}, found {found}"))
+        Fault::new(self.at.location(), format!("not valid JSON: expected {what}, found {found}"))
     }
 }
 

@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterato
 use super::json::{self, Position};
 use super::objects::{self, Assumed};
 use super::{Document, Reading};
-use crate::object::Places;
+use crate::object::SourceMap;
 use crate::value::Value;
 
 /// In bytes: long enough to be worth a task, and short enough that all cores have something to do.
@@ -30,14 +30,14 @@ pub fn read(file: &Arc<str>, text: &str, progress: &(impl Fn(usize) + Sync)) -> 
         progress(text.len() - start.at);
         items
     };
-    let stretches: Vec<Vec<(Value, Places)>> = stretches.par_iter().map(read).collect::<Option<_>>()?;
-    let (body, places) = json::read_around(text, first, last)?;
+    let stretches: Vec<Vec<(Value, SourceMap)>> = stretches.par_iter().map(read).collect::<Option<_>>()?;
+    let (body, locations) = json::read_around(text, first, last)?;
     let assumed: Option<Assumed> = objects::list_of(&body)?;
     progress(text.len() - (last.at - first.at));
     const NUMBER: u32 = 1;
     let items = stretches.into_par_iter().map(|items| objects::items(file, NUMBER, items, assumed.as_ref()));
     let mut items: Vec<Reading> = items.collect();
-    items.push(objects::objects(file, Document { number: NUMBER, body, places, repeated: Vec::new() }));
+    items.push(objects::objects(file, Document { number: NUMBER, body, locations, repeated: Vec::new() }));
     Some(Reading::concat(items))
 }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
-use crate::object::{Object, Place, Places};
+use crate::object::{Object, SourceLocation, SourceMap};
 use crate::problem::Problem;
 use crate::value::Value;
 
@@ -110,7 +110,7 @@ struct Document {
     /// The first one is 1.
     number: u32,
     body: Value,
-    places: Places,
+    locations: SourceMap,
     repeated: Vec<Repeated>,
 }
 
@@ -124,8 +124,10 @@ fn document(number: u32, part: &Part<'_>) -> Result<Option<Document>, Problem> {
     };
     match read {
         Ok(Some(Built { value: Value::Null, .. }) | None) => Ok(None),
-        Ok(Some(Built { value: body, places, repeated })) => Ok(Some(Document { number, body, places, repeated })),
-        Err(fault) if part.line(fault.place).contains("{{") => {
+        Ok(Some(Built { value: body, locations, repeated })) => {
+            Ok(Some(Document { number, body, locations, repeated }))
+        }
+        Err(fault) if part.line(fault.location).contains("{{") => {
             let help = "this looks like a template: render it first, for example with `helm template`";
             Err(fault.help(help).problem(number))
         }
@@ -143,14 +145,14 @@ fn looks_like_json(text: &str) -> bool {
 /// What is wrong with a document: it cannot be used.
 #[derive(Debug)]
 struct Fault {
-    place: Place,
+    location: SourceLocation,
     message: String,
     help: Option<String>,
 }
 
 impl Fault {
-    fn new(place: Place, message: impl Into<String>) -> Fault {
-        Fault { place, message: message.into(), help: None }
+    fn new(location: SourceLocation, message: impl Into<String>) -> Fault {
+        Fault { location, message: message.into(), help: None }
     }
 
     fn help(self, help: impl Into<String>) -> Fault {
@@ -158,6 +160,6 @@ impl Fault {
     }
 
     fn problem(self, document: u32) -> Problem {
-        Problem { help: self.help, ..Problem::error(self.message).in_document(document, self.place) }
+        Problem { help: self.help, ..Problem::error(self.message).in_document(document, self.location) }
     }
 }

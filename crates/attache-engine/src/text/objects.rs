@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use smol_str::SmolStr;
 
 use super::{Document, Reading, repeated, secret};
-use crate::object::{Object, ObjectRef, Places, Source, count, position};
+use crate::object::{Object, ObjectRef, Source, SourceMap, count, position};
 use crate::problem::Problem;
 use crate::value::{Path, Value};
 
 /// The objects of a document: one, or the items of a list.
 pub(super) fn objects(file: &Arc<str>, document: Document) -> Reading {
     let mut reader = Reader { file, document: document.number, reading: Reading::default() };
-    reader.document(document.body, document.places, None);
+    reader.document(document.body, document.locations, None);
     let Reading { objects, problems } = &mut reader.reading;
     let object = if let [object] = objects.as_slice() { Some(&object.id) } else { None };
     let repeated = repeated::problems(document.number, &document.repeated).map(|problem| problem.in_file(file));
@@ -22,20 +22,25 @@ pub(super) fn objects(file: &Arc<str>, document: Document) -> Reading {
 }
 
 /// The objects that items of a list are.
-pub(super) fn items(file: &Arc<str>, document: u32, items: Vec<(Value, Places)>, assumed: Option<&Assumed>) -> Reading {
+pub(super) fn items(
+    file: &Arc<str>,
+    document: u32,
+    items: Vec<(Value, SourceMap)>,
+    assumed: Option<&Assumed>,
+) -> Reading {
     let mut reader = Reader { file, document, reading: Reading::default() };
-    for (body, places) in items {
-        reader.document(body, places, assumed);
+    for (body, locations) in items {
+        reader.document(body, locations, assumed);
     }
     reader.reading
 }
 
 /// The objects written inside another, as the items of the list at `path`.
 pub fn nested(object: &Object, path: &Path) -> Reading {
-    let Source { file, document, places } = &object.source;
+    let Source { file, document, locations } = &object.source;
     let mut reader = Reader { file, document: *document, reading: Reading::default() };
     if let Some((at, list)) = position(&object.body, path) {
-        reader.items(list.items(), places, at + 1, None);
+        reader.items(list.items(), locations, at + 1, None);
     }
     reader.reading
 }
@@ -53,34 +58,34 @@ pub(super) struct Assumed {
 }
 
 impl Reader<'_> {
-    fn document(&mut self, body: Value, places: Places, assumed: Option<&Assumed>) {
-        let Some(items_are) = list_of(&body) else { return self.object(body, places, assumed) };
+    fn document(&mut self, body: Value, locations: SourceMap, assumed: Option<&Assumed>) {
+        let Some(items_are) = list_of(&body) else { return self.object(body, locations, assumed) };
         if let Some((at, items)) = position(&body, &Path::default().key("items")) {
-            self.items(items.items(), &places, at + 1, items_are.as_ref());
+            self.items(items.items(), &locations, at + 1, items_are.as_ref());
         }
     }
 
-    fn items(&mut self, items: &[Value], places: &Places, first: usize, assumed: Option<&Assumed>) {
+    fn items(&mut self, items: &[Value], locations: &SourceMap, first: usize, assumed: Option<&Assumed>) {
         let mut at = first;
         for item in items {
             let len = count(item);
-            self.document(item.clone(), places.slice(at, len), assumed);
+            self.document(item.clone(), locations.slice(at, len), assumed);
             at += len;
         }
     }
 
-    fn object(&mut self, body: Value, places: Places, assumed: Option<&Assumed>) {
+    fn object(&mut self, body: Value, locations: SourceMap, assumed: Option<&Assumed>) {
         let (id, version) = match identity(&body, assumed) {
             Ok(identity) => identity,
             Err(Unnamed { path, message, help }) => {
-                let place = places.find(&body, &path).unwrap_or_default();
+                let location = locations.find(&body, &path).unwrap_or_default();
                 let problem = Problem::error(message).help(help);
-                return self.reading.problems.push(problem.in_file(self.file).in_document(self.document, place));
+                return self.reading.problems.push(problem.in_file(self.file).in_document(self.document, location));
             }
         };
-        let (body, places) = keep(&id, body, places);
-        debug_assert_eq!(count(&body), places.len());
-        let source = Source { file: Arc::clone(self.file), document: self.document, places };
+        let (body, locations) = keep(&id, body, locations);
+        debug_assert_eq!(count(&body), locations.len());
+        let source = Source { file: Arc::clone(self.file), document: self.document, locations };
         let mut object = Object { id, version, created: None, body, source };
         match object.body.at(&["metadata", "creationTimestamp"]) {
             None | Some(Value::Null) => {}
@@ -164,7 +169,7 @@ fn missing(path: &str, help: &str) -> Unnamed {
 }
 
 /// Drops what is long and says nothing to us, and what is secret.
-fn keep(id: &ObjectRef, mut body: Value, mut places: Places) -> (Value, Places) {
+fn keep(id: &ObjectRef, mut body: Value, mut locations: SourceMap) -> (Value, SourceMap) {
     for path in [
         ["metadata", "managedFields"].as_slice(),
         &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"],
@@ -172,14 +177,14 @@ fn keep(id: &ObjectRef, mut body: Value, mut places: Places) -> (Value, Places) 
         if body.at(path).is_some()
             && let Some((at, value)) = position(&body, &path.iter().fold(Path::default(), |path, key| path.key(*key)))
         {
-            places = places.without(at, count(value));
+            locations = locations.without(at, count(value));
             body = without(&body, path);
         }
     }
     if id.group.is_empty() && id.kind == "Secret" {
         body = secret::redact(&body);
     }
-    (body, places)
+    (body, locations)
 }
 
 fn without(value: &Value, path: &[&str]) -> Value {

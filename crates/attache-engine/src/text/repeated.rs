@@ -2,7 +2,7 @@
 //! where the `---` between them is missing.
 
 use super::build::Repeated;
-use crate::object::Place;
+use crate::object::SourceLocation;
 use crate::problem::Problem;
 
 /// One for each map.
@@ -22,8 +22,8 @@ fn message(keys: &[Repeated]) -> String {
     let names: Vec<String> = keys.iter().map(|it| format!("`{}`", it.map.key(it.key.clone()))).collect();
     let line = |it: &&Repeated| match it.kept {
         // All of a file can be on one line.
-        Place { line, column } if line == it.lost.line => format!("{line}:{column}"),
-        Place { line, .. } => line.to_string(),
+        SourceLocation { line, column } if line == it.lost.line => format!("{line}:{column}"),
+        SourceLocation { line, .. } => line.to_string(),
     };
     let lines: Vec<String> = keys.iter().map(line).collect();
     let (names, lines) = (names.join(", "), lines.join(", "));

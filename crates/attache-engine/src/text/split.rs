@@ -1,18 +1,18 @@
 //! Cuts text into documents that can be read independently: in parallel, and one in spite of another's errors.
 
-use crate::object::Place;
+use crate::object::SourceLocation;
 
 /// The text of one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'t> {
     pub text: &'t str,
-    pub start: Place,
+    pub start: SourceLocation,
 }
 
 impl<'t> Part<'t> {
-    /// The line of the text that `place` is on.
-    pub fn line(&self, place: Place) -> &'t str {
-        self.text.lines().nth(place.line.saturating_sub(self.start.line) as usize).unwrap_or_default()
+    /// The line of the text that `location` is on.
+    pub fn line(&self, location: SourceLocation) -> &'t str {
+        self.text.lines().nth(location.line.saturating_sub(self.start.line) as usize).unwrap_or_default()
     }
 
     /// What is left of it without the first `skip` bytes.
@@ -21,7 +21,7 @@ impl<'t> Part<'t> {
         let lines = skipped.bytes().filter(|c| *c == b'\n').count() as u32;
         let columns = skipped.rsplit('\n').next().unwrap_or_default().chars().count();
         let column = if lines == 0 { usize::from(self.start.column) } else { 1 } + columns;
-        let start = Place { line: self.start.line + lines, column: u16::try_from(column).unwrap_or(u16::MAX) };
+        let start = SourceLocation { line: self.start.line + lines, column: u16::try_from(column).unwrap_or(u16::MAX) };
         Part { text, start }
     }
 }
@@ -76,7 +76,7 @@ impl<'t> Cutter<'t> {
     /// Ends a document at `end`; the next one starts there, on line `line`.
     fn cut(&mut self, end: usize, line: u32, parts: &mut Vec<Part<'t>>) {
         if self.content != Content::Nothing {
-            let start = Place { line: self.start_line, column: 1 };
+            let start = SourceLocation { line: self.start_line, column: 1 };
             let text = &self.text[self.start..end];
             json(Part { text: text.strip_prefix(BOM).unwrap_or(text), start }, parts);
         }

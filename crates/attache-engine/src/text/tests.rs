@@ -74,8 +74,8 @@ fn places_follow_values_into_their_order() {
         ("spec.b[1].a", 10, 6),
         ("spec.c", 11, 3),
     ] {
-        let place = object.source.locate(&object.body, &Path::parse(path)).unwrap();
-        assert_eq!((place.line, place.column), (line, column), "{path}");
+        let location = object.source.locate(&object.body, &Path::parse(path)).unwrap();
+        assert_eq!((location.line, location.column), (line, column), "{path}");
     }
 }
 
@@ -95,8 +95,8 @@ fn json_has_places_too() {
     let object = read_text(text).objects.remove(0);
     assert_eq!(object.body.get("spec"), Some(&json(r#"[1,{"a":-15,"b":"é😀\n"}]"#)));
     for (path, line, column) in [("apiVersion", 1, 29), ("spec", 3, 10), ("spec[1]", 4, 3), ("spec[1].a", 4, 38)] {
-        let place = object.source.locate(&object.body, &Path::parse(path)).unwrap();
-        assert_eq!((place.line, place.column), (line, column), "{path}");
+        let location = object.source.locate(&object.body, &Path::parse(path)).unwrap();
+        assert_eq!((location.line, location.column), (line, column), "{path}");
     }
 }
 
@@ -105,9 +105,9 @@ fn a_broken_document_does_not_lose_the_others() {
     let text = format!("{}---\na: [\n---\n{}---\n# nothing\n---\n{{\"a\" 1}}\n", object("one"), object("two"));
     let reading = read_text(&text);
     assert_eq!(names(&reading), ["Service/default/one", "Service/default/two"]);
-    let places: Vec<_> =
-        reading.problems.iter().map(|problem| (problem.document, problem.place.unwrap().line)).collect();
-    assert_eq!(places, [(Some(2), 6), (Some(4), 15)]);
+    let locations: Vec<_> =
+        reading.problems.iter().map(|problem| (problem.document, problem.location.unwrap().line)).collect();
+    assert_eq!(locations, [(Some(2), 6), (Some(4), 15)]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn keys_that_are_there_twice_are_told() {
     ");
     let nested = object("x") + "spec:\n- 1\n- a.b: 1\n  a.b: 2\n  c: {d: 1, d: 1, e: 1}\n  a.b: 3\n";
     let nested = read_text(&nested).problems;
-    let told: Vec<_> = nested.iter().map(|it| (it.place.unwrap().line, it.message.as_str())).collect();
+    let told: Vec<_> = nested.iter().map(|it| (it.location.unwrap().line, it.message.as_str())).collect();
     assert_eq!(
         told,
         [
@@ -181,10 +181,10 @@ fn nested_objects_have_their_own_places() {
     let reading = nested(&test, &Path::parse("spec.objects"));
     assert_eq!(reading.objects[0].id.to_string(), "Service/s");
     assert_eq!(
-        Problem::error("x").at(&reading.objects[0], Path::parse("metadata.name")).location().unwrap(),
+        Problem::error("x").at(&reading.objects[0], Path::parse("metadata.name")).file_location().unwrap(),
         "f.yaml:9:13"
     );
-    assert_eq!(reading.problems[0].location().unwrap(), "f.yaml:10:5");
+    assert_eq!(reading.problems[0].file_location().unwrap(), "f.yaml:10:5");
 }
 
 #[test]
@@ -283,7 +283,7 @@ proptest! {
     #[test]
     fn any_text_is_objects_and_problems(text in fragments()) {
         for object in read_text(&text).objects {
-            prop_assert_eq!(object.source.places.len(), count(&object.body));
+            prop_assert_eq!(object.source.locations.len(), count(&object.body));
             let yaml = to_yaml(&object.body);
             prop_assert_eq!(read_value(&yaml), Ok(object.body), "{}", yaml);
         }

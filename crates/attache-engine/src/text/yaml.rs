@@ -5,7 +5,7 @@ use granit_parser::{ErrorKind, Event, Marker, Options, Parser, ScalarStyle, Scan
 use super::build::{Builder, Built, Collection, MAX_DEPTH, too_deep};
 use super::split::Part;
 use super::{Fault, base64, scalar};
-use crate::object::Place;
+use crate::object::SourceLocation;
 use crate::value::Value;
 
 /// `None` if the document is empty.
@@ -26,80 +26,86 @@ fn options() -> Options {
 
 struct Reader {
     builder: Builder,
-    start: Place,
+    start: SourceLocation,
 }
 
 impl Reader {
     fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), Fault> {
-        let place = self.place(&span.start);
+        let location = self.location(&span.start);
         if self.builder.wants_key() {
-            return self.key(event, place);
+            return self.key(event, location);
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 // Nothing was written: the key is all there is to point at.
-                let key = self.builder.key_place().filter(|_| span.start == span.end);
-                let place = key.unwrap_or(place);
-                let value = value(&text, style, tag.as_deref(), place)?;
-                self.builder.scalar(value, place, anchor)
+                let key = self.builder.key_location().filter(|_| span.start == span.end);
+                let location = key.unwrap_or(location);
+                let value = value(&text, style, tag.as_deref(), location)?;
+                self.builder.scalar(value, location, anchor)
             }
-            Event::SequenceStart(style, anchor, _) => self.open(Collection::List, style, place, anchor),
-            Event::MappingStart(style, anchor, _) => self.open(Collection::Map, style, place, anchor),
+            Event::SequenceStart(style, anchor, _) => self.open(Collection::List, style, location, anchor),
+            Event::MappingStart(style, anchor, _) => self.open(Collection::Map, style, location, anchor),
             Event::SequenceEnd | Event::MappingEnd => self.builder.close(),
-            Event::Alias(anchor) => match self.builder.alias(anchor, place)? {
+            Event::Alias(anchor) => match self.builder.alias(anchor, location)? {
                 Some(()) => Ok(()),
-                None => Err(Fault::new(place, "an alias refers to the value that it is in")),
+                None => Err(Fault::new(location, "an alias refers to the value that it is in")),
             },
             // To us, unlike to YAML, a carriage return alone is no line break, so this document was not cut off.
             Event::DocumentStart(..) if self.builder.has_root() => {
-                Err(Fault::new(place, "another document starts in the middle of a line")
+                Err(Fault::new(location, "another document starts in the middle of a line")
                     .help("end lines with a line feed"))
             }
             _ => Ok(()),
         }
     }
 
-    fn key(&mut self, event: Event<'_>, place: Place) -> Result<(), Fault> {
+    fn key(&mut self, event: Event<'_>, location: SourceLocation) -> Result<(), Fault> {
         let key = match event {
             Event::MappingEnd => return self.builder.close(),
             Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<" => {
-                self.builder.merge_key(place);
+                self.builder.merge_key(location);
                 return Ok(());
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let value = value(&text, style, tag.as_deref(), place)?;
-                self.builder.define_key(anchor, value.clone(), place);
+                let value = value(&text, style, tag.as_deref(), location)?;
+                self.builder.define_key(anchor, value.clone(), location);
                 scalar::key(&value)
             }
             Event::Alias(anchor) => self.builder.anchored(anchor).and_then(scalar::key),
             _ => None,
         };
         let Some(key) = key else {
-            return Err(Fault::new(place, "a key must be a string, a number or a boolean"));
+            return Err(Fault::new(location, "a key must be a string, a number or a boolean"));
         };
-        self.builder.key(key, place);
+        self.builder.key(key, location);
         Ok(())
     }
 
     /// A block starts below its key, but a reader looks for the key.
-    fn open(&mut self, kind: Collection, style: StructureStyle, place: Place, anchor: usize) -> Result<(), Fault> {
-        let key = self.builder.key_place().filter(|_| style == StructureStyle::Block);
-        self.builder.open(kind, key.unwrap_or(place), anchor)
+    fn open(
+        &mut self,
+        kind: Collection,
+        style: StructureStyle,
+        location: SourceLocation,
+        anchor: usize,
+    ) -> Result<(), Fault> {
+        let key = self.builder.key_location().filter(|_| style == StructureStyle::Block);
+        self.builder.open(kind, key.unwrap_or(location), anchor)
     }
 
-    fn place(&self, at: &Marker) -> Place {
+    fn location(&self, at: &Marker) -> SourceLocation {
         let line = u32::try_from(at.line()).unwrap_or(u32::MAX);
         let before = if line == 1 { usize::from(self.start.column) } else { 1 };
         let column = u16::try_from(at.col() + before).unwrap_or(u16::MAX);
-        Place { line: self.start.line.saturating_add(line).saturating_sub(1), column }
+        SourceLocation { line: self.start.line.saturating_add(line).saturating_sub(1), column }
     }
 
     fn fault(&self, error: &ScanError) -> Fault {
-        let place = self.place(error.marker());
+        let location = self.location(error.marker());
         let help = match error.kind() {
-            ErrorKind::RecursionLimitExceeded => return too_deep(place),
+            ErrorKind::RecursionLimitExceeded => return too_deep(location),
             ErrorKind::UnknownAnchor => {
-                return Fault::new(place, "an alias refers to an anchor that this document does not have");
+                return Fault::new(location, "an alias refers to an anchor that this document does not have");
             }
             ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation => {
                 "indent with spaces"
@@ -110,21 +116,21 @@ impl Reader {
             ErrorKind::UnclosedQuotedScalar | ErrorKind::DocumentIndicatorInQuotedScalar => {
                 "close the quoted string that starts here"
             }
-            _ => return Fault::new(place, format!("not valid YAML: {}", error.info())),
+            _ => return Fault::new(location, format!("not valid YAML: {}", error.info())),
         };
-        Fault::new(place, format!("not valid YAML: {}", error.info())).help(help)
+        Fault::new(location, format!("not valid YAML: {}", error.info())).help(help)
     }
 }
 
-fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, place: Place) -> Result<Value, Fault> {
+fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, location: SourceLocation) -> Result<Value, Fault> {
     let value = match tag {
         None if style == ScalarStyle::Plain => scalar::resolve(text),
         None => Value::str(text),
-        Some(tag) => tagged(text, tag, place)?,
+        Some(tag) => tagged(text, tag, location)?,
     };
     match value {
         Value::Float(number) if !number.is_finite() => {
-            Err(Fault::new(place, format!("`{text}` is not a number in JSON"))
+            Err(Fault::new(location, format!("`{text}` is not a number in JSON"))
                 .help(format!("quote it if it is a string: `\"{text}\"`")))
         }
         value => Ok(value),
@@ -132,7 +138,7 @@ fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, place: Place) -> Res
 }
 
 /// An explicit tag: `!!str 5`. Tags of others do not change what is written.
-fn tagged(text: &str, tag: &Tag, place: Place) -> Result<Value, Fault> {
+fn tagged(text: &str, tag: &Tag, location: SourceLocation) -> Result<Value, Fault> {
     let name = tag.suffix_in_namespace("tag:yaml.org,2002:").unwrap_or_default();
     let value = match &*name {
         "binary" => base64::decode(text).and_then(|bytes| String::from_utf8(bytes).ok()).map(Value::str),
@@ -142,5 +148,5 @@ fn tagged(text: &str, tag: &Tag, place: Place) -> Result<Value, Fault> {
         "null" => Some(scalar::resolve(text)).filter(Value::is_null),
         _ => Some(Value::str(text)),
     };
-    value.ok_or_else(|| Fault::new(place, format!("`{text}` is not a valid `!!{name}`")))
+    value.ok_or_else(|| Fault::new(location, format!("`{text}` is not a valid `!!{name}`")))
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use attache_engine::attachment::Attachment;
-use attache_engine::cel::Condition;
+use attache_engine::cel::CelCondition;
 use attache_engine::engine::Engine;
 use attache_engine::kinds::{Class, Fit, NumberAt, Pattern, PolicyKind, Priority, SameLevel, Strategy};
 use attache_engine::model::Model;
@@ -37,7 +37,7 @@ pub struct Effective {
 pub struct Block {
     pub which: BlockKind,
     pub strategy: String,
-    pub when: Option<Condition>,
+    pub when: Option<CelCondition>,
     pub remove: Vec<String>,
     pub spec: Value,
 }
@@ -285,7 +285,7 @@ impl<'e> Reference<'e> {
         let when = fields.remove("when").map(|text| {
             let compiled =
                 self.engine.policy(policy).blocks.iter().find_map(|it| it.when.clone().filter(|_| it.which == which));
-            compiled.unwrap_or_else(|| Condition::compile(text.as_str().unwrap()).unwrap())
+            compiled.unwrap_or_else(|| CelCondition::compile(text.as_str().unwrap()).unwrap())
         });
         let texts = |value: Value| value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();
         let remove = fields.remove("remove").map_or(Vec::new(), texts);
@@ -453,7 +453,7 @@ impl<'e> Reference<'e> {
 }
 
 /// An error counts as false.
-fn holds(when: Option<&Condition>, ep: &Value) -> bool {
+fn holds(when: Option<&CelCondition>, ep: &Value) -> bool {
     let spec = || text::read_value(&ep.to_string()).unwrap();
     when.is_none_or(|condition| condition.holds(&spec()).unwrap_or(false))
 }

@@ -62,7 +62,7 @@ fn location(problem: &Problem) -> Value {
     // Standard input is no file that anybody could open.
     if let Some(file) = problem.file.as_deref().filter(|file| *file != crate::source::STDIN) {
         location["physicalLocation"] = json!({"artifactLocation": {"uri": uri(file)}});
-        if let Some(place) = problem.place {
+        if let Some(place) = problem.location {
             location["physicalLocation"]["region"] = json!({"startLine": place.line, "startColumn": place.column});
         }
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use attache_engine::conditions::Condition;
 use attache_engine::lint::Finding;
 use attache_engine::model::Scope;
-use attache_engine::object::{Object, Place};
+use attache_engine::object::{Object, SourceLocation};
 use attache_engine::topology::NodeId;
 use attache_engine::value::Path;
 
@@ -53,7 +53,7 @@ impl DescribeView<'_> {
         let place = object.filter(|object| !object.source.file.is_empty()).map(|object| {
             let place = object.source.locate(&object.body, &Path::default());
             match place {
-                Some(Place { line, .. }) => format!("{}:{line}", object.source.file),
+                Some(SourceLocation { line, .. }) => format!("{}:{line}", object.source.file),
                 None => object.source.file.to_string(),
             }
         });

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use attache_engine::fold::{Loss, Superseded, Turn};
 use attache_engine::kinds::Strategy;
-use attache_engine::object::Place;
+use attache_engine::object::SourceLocation;
 use attache_engine::value::{Path, Value};
 
 use super::effective::{Beside, EffectiveView};
@@ -110,7 +110,7 @@ impl ExplainView<'_> {
             None => "not created yet".to_owned(),
         };
         let place = place(self.input, turn, field).map(|(file, place)| match place {
-            Some(Place { line, .. }) => format!("{file}:{line}"),
+            Some(SourceLocation { line, .. }) => format!("{file}:{line}"),
             None => file.to_owned(),
         });
         let strategy = Some(turn.strategy.name().to_owned()).filter(|_| turn.strategy != Strategy::None);

@@ -80,7 +80,7 @@ pub fn write_findings(findings: &[&Finding], screen: &mut Screen) -> io::Result<
             table.row([paint(OBJECT, subject).into()]);
         }
         for finding in of_object {
-            let Problem { severity, place, message, help, .. } = &finding.problem;
+            let Problem { severity, location: place, message, help, .. } = &finding.problem;
             let place = place.map(|place| format!("{}:{}", place.line, place.column)).unwrap_or_default();
             table.row([
                 paint(DIM, format!("  {place}")).into(),
@@ -154,7 +154,7 @@ pub fn write_github(findings: &[&Finding], screen: &mut Screen) -> io::Result<()
         if let Some(file) = &problem.file {
             properties.push(format!("file={}", escaped(file, &['%', '\r', '\n', ':', ','])));
         }
-        if let Some(place) = problem.place {
+        if let Some(place) = problem.location {
             properties.push(format!("line={},col={}", place.line, place.column));
         }
         properties.push(format!("title={}", finding.rule.id));

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anstyle::Style;
 use attache_engine::incremental::Report;
-use attache_engine::object::Place;
+use attache_engine::object::SourceLocation;
 use attache_engine::problem::{Problem, Severity};
 
 use super::cut;
@@ -68,7 +68,7 @@ fn text(problem: &Problem, line: Option<&str>) -> String {
     let mut out = format!("{}{message}\n", paint(style, label));
     for detail in details.lines() {
         out += &format!("{}\n", paint(DIM, detail));
-        if let (Some(line), Some(place), true) = (line, problem.place, detail.starts_with("  --> ")) {
+        if let (Some(line), Some(place), true) = (line, problem.location, detail.starts_with("  --> ")) {
             out += &excerpt(line, place, |mark| paint(style, mark).to_string());
         }
     }
@@ -76,7 +76,7 @@ fn text(problem: &Problem, line: Option<&str>) -> String {
 }
 
 /// The line, with a mark under the place.
-fn excerpt(line: &str, place: Place, mark: impl Fn(&str) -> String) -> String {
+fn excerpt(line: &str, place: SourceLocation, mark: impl Fn(&str) -> String) -> String {
     if line.chars().count() > MAX_LINE {
         return String::new();
     }
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn the_line_is_shown_with_a_mark_under_the_place() {
-        let place = Place { line: 12, column: 8 };
-        let problem = Problem { place: Some(place), ..Problem::error("no such color").in_file(&"p.yaml".into()) };
+        let place = SourceLocation { line: 12, column: 8 };
+        let problem = Problem { location: Some(place), ..Problem::error("no such color").in_file(&"p.yaml".into()) };
         let text = anstream::adapter::strip_str(&text(&problem.help("use red"), Some("\tcolor: blue"))).to_string();
         insta::assert_snapshot!(text, @r"
         error: no such color

@@ -37,7 +37,7 @@ fn pairs(objects: &[Object]) -> Vec<(usize, usize)> {
 }
 
 pub fn twice(earlier: &Object, object: &Object) -> Problem {
-    let earlier = Problem::warning("").about(earlier).location().unwrap_or_default();
+    let earlier = Problem::warning("").about(earlier).file_location().unwrap_or_default();
     let message = format!("`{}` is there twice: this one replaces the one in {earlier}", object.id);
     Problem::warning(message).about(object).help("remove one of the two")
 }

@@ -16,7 +16,7 @@ pub struct Excerpts(HashMap<Arc<str>, Option<String>>);
 impl Excerpts {
     /// The line that `problem` is about. None for standard input, which cannot be read again.
     pub fn line(&mut self, problem: &Problem) -> Option<&str> {
-        let (file, place) = (problem.file.as_ref()?, problem.place?);
+        let (file, place) = (problem.file.as_ref()?, problem.location?);
         let text = self.0.entry(Arc::clone(file)).or_insert_with_key(|file| {
             let small = fs::metadata(&**file).is_ok_and(|found| found.is_file() && found.len() <= LARGE);
             small.then(|| fs::read_to_string(&**file).ok())?

@@ -16,7 +16,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::str::Utf8Error;
 
-use attache_engine::object::Place;
+use attache_engine::object::SourceLocation;
 use attache_engine::problem::Problem;
 use attache_engine::text::{self, Reading};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -117,7 +117,9 @@ fn not_text(bytes: &[u8], error: Utf8Error) -> Problem {
     let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let column = before.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len) + 1;
-    let place =
-        Place { line: u32::try_from(line).unwrap_or(u32::MAX), column: u16::try_from(column).unwrap_or(u16::MAX) };
-    Problem { place: Some(place), ..problem }
+    let place = SourceLocation {
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: u16::try_from(column).unwrap_or(u16::MAX),
+    };
+    Problem { location: Some(place), ..problem }
 }

@@ -78,8 +78,8 @@ impl<'t> Checking<'t> {
                     self.outcome.problems.push(problem.at(document, line.path.key(field)));
                 }
                 Err(Trouble::Failed { about, mismatch }) => {
-                    let place = document.source.locate(&document.body, &line.path);
-                    self.outcome.failures.push(Failure { about, place, mismatch });
+                    let location = document.source.locate(&document.body, &line.path);
+                    self.outcome.failures.push(Failure { about, location, mismatch });
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use attache_engine::kinds::{PolicyKind, Settings, built_in};
-use attache_engine::object::{Object, Place};
+use attache_engine::object::{Object, SourceLocation};
 use attache_engine::policytest::{self, Failure as Unmet, Mismatch, Outcome, PolicyTest};
 use attache_engine::problem::Problem;
 use clap::Args;
@@ -46,7 +46,7 @@ pub struct Test {
 struct Case {
     file: Arc<str>,
     name: String,
-    place: Place,
+    place: SourceLocation,
     outcome: Outcome,
 }
 
@@ -181,7 +181,7 @@ fn show(case: &Case, quiet: bool, screen: &mut Screen) -> std::io::Result<()> {
 }
 
 fn show_unmet(case: &Case, unmet: &Unmet, screen: &mut Screen) -> std::io::Result<()> {
-    let line = unmet.place.map_or_else(String::new, |place| format!(":{}", place.line));
+    let line = unmet.location.map_or_else(String::new, |place| format!(":{}", place.line));
     writeln!(screen, "  {} {}", paint(DIM, format!("{}{line}", case.file)), paint(HEAD, &unmet.about))?;
     match &unmet.mismatch {
         Mismatch::Nothing { message } => writeln!(screen, "    {message}")?,
