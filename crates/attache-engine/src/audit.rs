@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use crate::chain::ChainId;
 use crate::engine::Engine;
-use crate::fold::Effective;
+use crate::fold::EffectivePolicy;
 use crate::kinds::{Class, KindId, LevelName, PolicyKind};
 use crate::topology::{Level, NodeId};
 use crate::value::Path;
@@ -23,7 +23,7 @@ pub struct Requirement {
 
 impl Requirement {
     /// Whether what is required is in force.
-    pub fn is_met_by(&self, effective: &Effective) -> bool {
+    pub fn is_met_by(&self, effective: &EffectivePolicy) -> bool {
         let Some(rule) = self.rule.as_deref() else { return effective.spec.is_some() || !effective.applied.is_empty() };
         let path = Path::parse(rule);
         let in_spec = |spec| path.resolve(spec).is_some_and(|value| !value.is_null());

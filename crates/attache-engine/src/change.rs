@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::chain::ChainId;
 use crate::engine::Engine;
-use crate::fold::{Effective, Origin};
+use crate::fold::{EffectivePolicy, ValueOrigin};
 use crate::incremental::Report;
 use crate::lint::Finding;
 use crate::model::{Model, NodeMapping};
@@ -55,8 +55,8 @@ pub struct Change {
     /// Each from its root to its effective target.
     pub scopes: Vec<ScopeName>,
     /// What was in force; `None` where there was no such scope, or nothing in it.
-    pub before: Option<Arc<Effective>>,
-    pub after: Option<Arc<Effective>>,
+    pub before: Option<Arc<EffectivePolicy>>,
+    pub after: Option<Arc<EffectivePolicy>>,
     /// What each leaf was and is, in the order of paths.
     pub leaves: Vec<LeafChange>,
 }
@@ -230,10 +230,10 @@ fn unchanged(engines: [&Engine; 2], models: [Option<&Model>; 2], mapping: &NodeM
 pub(crate) fn change(
     kind: &str,
     engines: [&Engine; 2],
-    before: Option<Arc<Effective>>,
-    after: Option<Arc<Effective>>,
+    before: Option<Arc<EffectivePolicy>>,
+    after: Option<Arc<EffectivePolicy>>,
 ) -> Option<Change> {
-    let leaves_of = |engine: &Engine, effective: &Option<Arc<Effective>>| {
+    let leaves_of = |engine: &Engine, effective: &Option<Arc<EffectivePolicy>>| {
         effective.as_ref().map(|effective| leaves(engine, effective)).unwrap_or_default()
     };
     let mut all: BTreeMap<Path, [Option<Leaf>; 2]> = BTreeMap::new();
@@ -254,7 +254,7 @@ pub(crate) fn change(
 
 /// Those of which all apply, in order, before and after.
 fn applied(engines: [&Engine; 2], change: &Change) -> [Vec<String>; 2] {
-    let names = |engine: &Engine, effective: &Option<Arc<Effective>>| {
+    let names = |engine: &Engine, effective: &Option<Arc<EffectivePolicy>>| {
         let applied = effective.iter().flat_map(|effective| &effective.applied);
         applied.map(|applied| engine.policy_id(applied.policy).to_string()).collect()
     };
@@ -262,7 +262,7 @@ fn applied(engines: [&Engine; 2], change: &Change) -> [Vec<String>; 2] {
 }
 
 /// The leaves of what is in force, each with who set it. Of kinds of which all apply, each policy has its own.
-fn leaves(engine: &Engine, effective: &Effective) -> Vec<(Path, Leaf)> {
+fn leaves(engine: &Engine, effective: &EffectivePolicy) -> Vec<(Path, Leaf)> {
     let mut found = Vec::new();
     if let Some(spec) = &effective.spec {
         flatten(spec, &mut Vec::new(), &mut |path, value| {
@@ -284,8 +284,8 @@ fn leaves(engine: &Engine, effective: &Effective) -> Vec<(Path, Leaf)> {
 }
 
 /// Whoever set the value at `path`, or what it is part of; else those who set parts of it.
-fn whose(engine: &Engine, origins: &[Origin], path: &Path) -> Option<String> {
-    let name = |origin: &Origin| engine.policy_id(origin.policy).to_string();
+fn whose(engine: &Engine, origins: &[ValueOrigin], path: &Path) -> Option<String> {
+    let name = |origin: &ValueOrigin| engine.policy_id(origin.policy).to_string();
     if let Some(origin) = origins.iter().find(|origin| path.starts_with(&origin.path)) {
         return Some(name(origin));
     }

@@ -16,7 +16,7 @@ use crate::topology::{Level, NodeId};
 
 /// As Kubernetes has it, without the time of the last transition: that is for who writes it to the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Condition {
+pub struct StatusCondition {
     pub r#type: String,
     pub is_true: bool,
     pub reason: String,
@@ -48,7 +48,7 @@ struct Subject {
 
 impl Engine {
     /// The conditions of each policy, sorted by type.
-    pub fn policy_conditions(&self, statuses: &[PolicyStatus]) -> Vec<Vec<Condition>> {
+    pub fn policy_conditions(&self, statuses: &[PolicyStatus]) -> Vec<Vec<StatusCondition>> {
         let kinds: BTreeSet<KindId> =
             statuses.iter().map(|status| self.kinds().leader(self.policy(status.policy).kind)).collect();
         let (company, alone) = (self.company(kinds), Coexistence::default());
@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// The conditions of a target, one for each kind of policy that affects it.
-    pub fn target_conditions(&self, status: &TargetStatus) -> Vec<Condition> {
+    pub fn target_conditions(&self, status: &TargetStatus) -> Vec<StatusCondition> {
         let owner = self.topology().node(status.target).owner.object();
         let observed_generation = owner.and_then(|owner| self.objects().get(owner).generation());
         let mut conditions = Vec::new();
@@ -74,7 +74,7 @@ impl Engine {
                 _ => None,
             };
             let affected = &kind.status.affected;
-            conditions.push(Condition {
+            conditions.push(StatusCondition {
                 r#type: fill(&affected.r#type, word),
                 is_true: true,
                 reason: fill(&affected.reason, word),
@@ -86,10 +86,10 @@ impl Engine {
         conditions
     }
 
-    fn conditions_of(&self, status: &PolicyStatus, company: &Coexistence, subject: &Subject) -> Vec<Condition> {
+    fn conditions_of(&self, status: &PolicyStatus, company: &Coexistence, subject: &Subject) -> Vec<StatusCondition> {
         let kind = self.kinds().get(self.policy(status.policy).kind);
         let observed_generation = self.policy_object(status.policy).generation();
-        let mut conditions: Vec<Condition> = Vec::new();
+        let mut conditions: Vec<StatusCondition> = Vec::new();
         for row in &kind.status.conditions {
             let is_meant = row.targets.is_empty() || row.targets.iter().any(|sort| *sort == subject.sort);
             let holds = row.when.iter().any(|state| holds(*state, status, company));
@@ -100,7 +100,7 @@ impl Engine {
             if !row.places.is_empty() && word("places").is_some_and(|places| places.is_empty()) {
                 continue;
             }
-            conditions.push(Condition {
+            conditions.push(StatusCondition {
                 r#type: row.r#type.to_string(),
                 is_true: row.is_true,
                 reason: fill(&row.reason, word),

@@ -2,7 +2,7 @@
 
 use crate::chain::ChainId;
 use crate::engine::Engine;
-use crate::fold::Effective;
+use crate::fold::EffectivePolicy;
 use crate::kinds::{Pattern, Step};
 use crate::model::Model;
 use crate::object::{Object, ObjectId};
@@ -17,7 +17,7 @@ pub struct Merged {
     /// What the object itself says there.
     pub own: Value,
     pub value: Value,
-    pub effective: Effective,
+    pub effective: EffectivePolicy,
 }
 
 impl Engine {

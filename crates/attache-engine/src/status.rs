@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use crate::attachment::{Attachment, Reason, Refusal};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
-use crate::fold::Outcome;
+use crate::fold::FoldOutcome;
 use crate::model::{Free, Model};
 use crate::persistent::PersistentVec;
 use crate::policy::PolicyId;
@@ -232,7 +232,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Counts scopes in which this became of the policy, or, if there are less than none, takes them back.
-    pub fn count(&mut self, scopes: i128, outcome: &Outcome) {
+    pub fn count(&mut self, scopes: i128, outcome: &FoldOutcome) {
         self.total += scopes;
         let whole = !outcome.lost && !outcome.inactive;
         match (outcome.contributes, outcome.lost) {

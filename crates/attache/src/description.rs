@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_engine::chain::{ChainId, Link};
-use attache_engine::conditions::Condition;
+use attache_engine::conditions::StatusCondition;
 use attache_engine::lint::{Finding, lint_some};
 use attache_engine::model::{Model, Scope};
 use attache_engine::object::{Object, ObjectId, ObjectRef};
@@ -35,7 +35,7 @@ pub struct Description<'i> {
     pub answers: Vec<Answer>,
     /// Whether the answers are what it gives to those below that have nothing of their own.
     pub gives: bool,
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<StatusCondition>,
     pub problems: Vec<Finding>,
 }
 
@@ -197,7 +197,7 @@ fn children(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().flat_map(|node| topology.children(*node)).copied().collect()
 }
 
-fn conditions(input: &Input, models: &[Model], nodes: &[NodeId], below: &BTreeSet<NodeId>) -> Vec<Condition> {
+fn conditions(input: &Input, models: &[Model], nodes: &[NodeId], below: &BTreeSet<NodeId>) -> Vec<StatusCondition> {
     let within = below.iter().chain(nodes).copied().collect();
     let statuses = input.engine.target_statuses_within(models, &within);
     let own = statuses.iter().filter(|status| nodes.contains(&status.target));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use attache_engine::fold::{Effective, Superseded, Trace, Turn};
+use attache_engine::fold::{BlockTrace, EffectivePolicy, FoldTrace, Superseded};
 use attache_engine::model::Model;
 use attache_engine::names::nearest;
 use attache_engine::object::SourceLocation;
@@ -20,8 +20,8 @@ pub struct Answer<'i> {
     pub group: Group,
     /// For kinds that merge into objects: the object, and the place in it.
     pub merged: Option<(String, Merged)>,
-    pub trace: Trace,
-    effective: Effective,
+    pub trace: FoldTrace,
+    effective: EffectivePolicy,
 }
 
 impl<'i> Answer<'i> {
@@ -30,12 +30,12 @@ impl<'i> Answer<'i> {
         let trace = model.trace(input.engine.world(), group.chain, own);
         let effective = match &merged {
             Some((_, merged)) => merged.effective.clone(),
-            None => Effective::clone(model.effective(input.engine.world(), group.chain)),
+            None => EffectivePolicy::clone(model.effective(input.engine.world(), group.chain)),
         };
         Answer { model, group, merged, trace, effective }
     }
 
-    pub fn effective(&self) -> &Effective {
+    pub fn effective(&self) -> &EffectivePolicy {
         &self.effective
     }
 
@@ -48,12 +48,12 @@ impl<'i> Answer<'i> {
     }
 
     /// The blocks, the strongest first.
-    pub fn candidates(&self) -> impl Iterator<Item = &Turn> {
-        self.trace.by_strength.iter().filter_map(|at| self.trace.turns.get(*at))
+    pub fn candidates(&self) -> impl Iterator<Item = &BlockTrace> {
+        self.trace.by_strength.iter().filter_map(|at| self.trace.blocks.get(*at))
     }
 
     /// What of a block did not count in the end.
-    pub fn lost(&self, turn: &Turn) -> impl Iterator<Item = &Superseded> {
+    pub fn lost(&self, turn: &BlockTrace) -> impl Iterator<Item = &Superseded> {
         self.effective.superseded.iter().filter(|lost| turn.is_loser(lost))
     }
 
@@ -81,7 +81,7 @@ impl<'i> Answer<'i> {
     /// The path of everything that is said, in order.
     pub fn paths(&self, input: &Input) -> BTreeSet<Path> {
         let mut found = BTreeSet::new();
-        let blocks = self.trace.turns.iter().filter_map(|turn| block(input, turn)).map(|block| &block.spec);
+        let blocks = self.trace.blocks.iter().filter_map(|turn| block(input, turn)).map(|block| &block.spec);
         for spec in blocks.chain(self.spec()) {
             collect(spec, &Path::default(), &mut found);
         }
@@ -99,15 +99,15 @@ fn collect(value: &Value, path: &Path, found: &mut BTreeSet<Path>) {
 }
 
 /// The block whose turn it was.
-pub fn block<'i>(input: &'i Input, turn: &Turn) -> Option<&'i Block> {
-    input.engine.policy(turn.policy).blocks.iter().find(|block| block.which == turn.which)
+pub fn block<'i>(input: &'i Input, turn: &BlockTrace) -> Option<&'i Block> {
+    input.engine.policy(turn.policy).blocks.iter().find(|block| block.which == turn.block)
 }
 
 /// The file of a block, and the place of what it says at `field`.
-pub fn place<'i>(input: &'i Input, turn: &Turn, field: &Path) -> Option<(&'i str, Option<SourceLocation>)> {
+pub fn place<'i>(input: &'i Input, turn: &BlockTrace, field: &Path) -> Option<(&'i str, Option<SourceLocation>)> {
     let object = input.engine.policy_object(turn.policy);
     let kind = input.engine.kinds().get(input.engine.policy(turn.policy).kind);
-    let mut path = block_path(object, kind, turn.which).segments().to_vec();
+    let mut path = block_path(object, kind, turn.block).segments().to_vec();
     path.extend_from_slice(field.segments());
     let file = &*object.source.file;
     (!file.is_empty()).then(|| (file, object.source.locate(&object.body, &Path::new(path))))

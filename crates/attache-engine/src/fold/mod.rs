@@ -20,8 +20,8 @@ use crate::value::{Map, Path, Segment, Value};
 use merge::Merge;
 use tree::{Source, Tree};
 
-pub use result::{Applied, Effective, Loss, Origin, Outcome, Superseded, Warning};
-pub use trace::{Trace, Turn, trace};
+pub use result::{Applied, EffectivePolicy, FoldOutcome, Loss, Superseded, ValueOrigin, Warning};
+pub use trace::{BlockTrace, FoldTrace, trace};
 pub use units::Units;
 
 /// The policies on one node of a chain.
@@ -49,9 +49,9 @@ pub struct Inheritance {
 
 /// One block on its way into the result.
 #[derive(Clone, Copy, Debug)]
-struct Step<'a> {
+struct FoldStep<'a> {
     attachment: &'a Attachment,
-    which: BlockKind,
+    block: BlockKind,
     /// The lowest layer is 0.
     layer: usize,
     /// It is no part of the chain, but has taken something from one that is.
@@ -66,7 +66,7 @@ pub fn fold(
     layers: &[Layer<'_>],
     terms: MergeContext,
     own: Option<&Value>,
-) -> Effective {
+) -> EffectivePolicy {
     Fold::new(kind, units, policies, terms, own).run(layers)
 }
 
@@ -76,7 +76,7 @@ struct Fold<'a> {
     terms: MergeContext,
     merge: Merge<'a>,
     tree: Tree,
-    steps: Vec<Step<'a>>,
+    steps: Vec<FoldStep<'a>>,
     /// What lower policies do not want from above, and who.
     removed: Vec<(&'a str, Source)>,
     /// Blocks whose condition did not hold.
@@ -88,7 +88,7 @@ struct Fold<'a> {
     /// How many more blocks may have their turn.
     turns: usize,
     /// The last that had it.
-    last: Option<Step<'a>>,
+    last: Option<FoldStep<'a>>,
 }
 
 impl<'a> Fold<'a> {
@@ -116,7 +116,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn run(&mut self, layers: &[Layer<'a>]) -> Effective {
+    fn run(&mut self, layers: &[Layer<'a>]) -> EffectivePolicy {
         if self.kind.accumulates() {
             return self.accumulate(layers);
         }
@@ -144,10 +144,10 @@ impl<'a> Fold<'a> {
                 // The older wins as a default if it comes first, as an override if it comes last.
                 SameLevel::OldestWins | SameLevel::OldestAlone | SameLevel::RejectNewer => {
                     for &attachment in stack {
-                        self.blocks(i, attachment, |which| which != BlockKind::Overrides);
+                        self.blocks(i, attachment, |block| block != BlockKind::Overrides);
                     }
                     for &attachment in stack.iter().rev() {
-                        self.blocks(i, attachment, |which| which == BlockKind::Overrides);
+                        self.blocks(i, attachment, |block| block == BlockKind::Overrides);
                     }
                 }
             }
@@ -221,8 +221,8 @@ impl<'a> Fold<'a> {
         let holds = match condition.holds(&self.tree.value()) {
             Ok(holds) => holds,
             Err(error) => {
-                let Step { attachment, which, .. } = self.steps[source.0 as usize];
-                self.warnings.push(Warning { policy: attachment.policy, which, message: error.to_string() });
+                let FoldStep { attachment, block, .. } = self.steps[source.0 as usize];
+                self.warnings.push(Warning { policy: attachment.policy, block, message: error.to_string() });
                 false
             }
         };
@@ -326,15 +326,15 @@ impl<'a> Fold<'a> {
     }
 
     /// The next block, unless as many as are wanted had their turn.
-    fn turn(&mut self, layer: usize, attachment: &'a Attachment, which: BlockKind) -> Option<Source> {
+    fn turn(&mut self, layer: usize, attachment: &'a Attachment, block: BlockKind) -> Option<Source> {
         self.turns = self.turns.checked_sub(1)?;
-        let source = self.step(layer, attachment, which);
+        let source = self.step(layer, attachment, block);
         self.last = self.steps.last().copied();
         Some(source)
     }
 
-    fn step(&mut self, layer: usize, attachment: &'a Attachment, which: BlockKind) -> Source {
-        self.steps.push(Step { attachment, which, layer, foreign: false });
+    fn step(&mut self, layer: usize, attachment: &'a Attachment, block: BlockKind) -> Source {
+        self.steps.push(FoldStep { attachment, block, layer, foreign: false });
         Source(self.steps.len() as u32 - 1)
     }
 }

@@ -1,7 +1,7 @@
 //! What comes out of a fold.
 
 use super::tree::Source;
-use super::{Fold, Layer, Step};
+use super::{Fold, FoldStep, Layer};
 use crate::policy::{BlockKind, PolicyId};
 use crate::topology::NodeId;
 use crate::value::{Path, Segment, Value};
@@ -11,15 +11,15 @@ pub const OWN: Source = Source(u32::MAX);
 
 /// What the policies of a chain say together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Effective {
+pub struct EffectivePolicy {
     /// `None` if nothing is in force, or if all apply one after the other.
     pub spec: Option<Value>,
     /// For kinds of which all apply: each, in the order in which they do.
     pub applied: Vec<Applied>,
-    pub origins: Vec<Origin>,
+    pub origins: Vec<ValueOrigin>,
     pub superseded: Vec<Superseded>,
     /// What became of each policy of the chain, sorted by policy.
-    pub outcomes: Vec<(PolicyId, Outcome)>,
+    pub outcomes: Vec<(PolicyId, FoldOutcome)>,
     pub warnings: Vec<Warning>,
 }
 
@@ -31,10 +31,10 @@ pub struct Applied {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct ValueOrigin {
     pub path: Path,
     pub policy: PolicyId,
-    pub which: BlockKind,
+    pub block: BlockKind,
     pub target: NodeId,
 }
 
@@ -42,7 +42,7 @@ pub struct Origin {
 pub struct Superseded {
     pub path: Path,
     pub policy: PolicyId,
-    pub which: BlockKind,
+    pub block: BlockKind,
     pub target: NodeId,
     /// Nobody, if its own condition did not hold, or if it lost to the object itself.
     pub by: Option<PolicyId>,
@@ -82,7 +82,7 @@ impl Loss {
 
 /// What became of one policy in one chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct FoldOutcome {
     /// Some of it is part of the result.
     pub contributes: bool,
     /// Some of it was taken, and these took it, sorted. Empty if nobody in particular did.
@@ -96,13 +96,13 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     pub policy: PolicyId,
-    pub which: BlockKind,
+    pub block: BlockKind,
     pub message: String,
 }
 
 impl<'a> Fold<'a> {
     /// All policies apply: the highest first, at one level the first in order.
-    pub(super) fn accumulate(&mut self, layers: &[Layer<'a>]) -> Effective {
+    pub(super) fn accumulate(&mut self, layers: &[Layer<'a>]) -> EffectivePolicy {
         let mut applied: Vec<(&[i64], Applied)> = Vec::new();
         for (i, layer) in layers.iter().enumerate().rev() {
             for &attachment in &layer.stack {
@@ -133,9 +133,9 @@ impl<'a> Fold<'a> {
         effective
     }
 
-    pub(super) fn finish(&mut self, layers: &[Layer<'a>]) -> Effective {
+    pub(super) fn finish(&mut self, layers: &[Layer<'a>]) -> EffectivePolicy {
         self.conflicts(layers);
-        let mut effective = Effective::default();
+        let mut effective = EffectivePolicy::default();
         for layer in layers {
             let rejected = layer.rejected.iter().map(|(loser, _)| *loser);
             for attachment in layer.stack.iter().copied().chain(rejected) {
@@ -151,7 +151,7 @@ impl<'a> Fold<'a> {
         effective
     }
 
-    fn origins(&self, effective: &mut Effective) {
+    fn origins(&self, effective: &mut EffectivePolicy) {
         let units = self.merge.units;
         let steps = &self.steps;
         self.tree.each_piece(&mut Vec::new(), &mut |path, value, source| {
@@ -166,7 +166,7 @@ impl<'a> Fold<'a> {
         });
     }
 
-    fn superseded(&mut self, effective: &mut Effective) {
+    fn superseded(&mut self, effective: &mut EffectivePolicy) {
         let mut lost = std::mem::take(&mut self.merge.lost);
         // Whoever alone holds the path in the end is who took it, though somebody else may have done so before.
         for lost in lost.iter_mut().filter(|lost| !lost.removed) {
@@ -220,10 +220,10 @@ impl<'a> Fold<'a> {
         self.steps.get(source.0 as usize).map(|step| step.attachment.policy)
     }
 
-    fn reason(&self, loser: &Step<'_>, winner: &Step<'_>) -> Loss {
+    fn reason(&self, loser: &FoldStep<'_>, winner: &FoldStep<'_>) -> Loss {
         let (lost, won) = (self.policy(loser.attachment), self.policy(winner.attachment));
         if loser.attachment.policy == winner.attachment.policy {
-            return if loser.layer < winner.layer || winner.which > loser.which {
+            return if loser.layer < winner.layer || winner.block > loser.block {
                 Loss::Overridden
             } else {
                 Loss::MoreSpecific
@@ -235,7 +235,7 @@ impl<'a> Fold<'a> {
         if winner.layer < loser.layer || winner.attachment.via != loser.attachment.via {
             return Loss::MoreSpecific;
         }
-        if winner.which == BlockKind::Overrides && loser.which != BlockKind::Overrides {
+        if winner.block == BlockKind::Overrides && loser.block != BlockKind::Overrides {
             return Loss::Overridden;
         }
         if won.rank.priority != lost.rank.priority {
@@ -249,15 +249,15 @@ impl<'a> Fold<'a> {
     }
 }
 
-impl Step<'_> {
-    fn origin(&self, path: &[Segment]) -> Origin {
+impl FoldStep<'_> {
+    fn origin(&self, path: &[Segment]) -> ValueOrigin {
         let path = Path::new(path.to_vec());
-        Origin { path, policy: self.attachment.policy, which: self.which, target: self.attachment.node }
+        ValueOrigin { path, policy: self.attachment.policy, block: self.block, target: self.attachment.node }
     }
 
     fn superseded(&self, path: &[Segment], by: Option<PolicyId>, reason: Loss) -> Superseded {
-        let Origin { path, policy, which, target } = self.origin(path);
-        Superseded { path, policy, which, target, by, reason }
+        let ValueOrigin { path, policy, block, target } = self.origin(path);
+        Superseded { path, policy, block, target, by, reason }
     }
 }
 
@@ -275,9 +275,9 @@ fn one_by_one(applied: &[Applied], list: &str, sorted_by: &str) -> Vec<Applied> 
     found.into_iter().map(|(_, it)| it).collect()
 }
 
-fn outcome(outcomes: &mut Vec<(PolicyId, Outcome)>, policy: PolicyId) -> &mut Outcome {
+fn outcome(outcomes: &mut Vec<(PolicyId, FoldOutcome)>, policy: PolicyId) -> &mut FoldOutcome {
     let at = outcomes.binary_search_by_key(&policy, |(id, _)| *id).unwrap_or_else(|at| {
-        outcomes.insert(at, (policy, Outcome::default()));
+        outcomes.insert(at, (policy, FoldOutcome::default()));
         at
     });
     &mut outcomes[at].1

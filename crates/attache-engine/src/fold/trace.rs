@@ -2,29 +2,29 @@
 //!
 //! The first blocks are folded again for each that follows. Slow, and obviously what the fold does.
 
-use super::{Effective, Fold, Layer, Origin, Step, Superseded, Units};
+use super::{EffectivePolicy, Fold, FoldStep, Layer, Superseded, Units, ValueOrigin};
 use crate::chain::MergeContext;
 use crate::kinds::{PolicyKind, Strategy};
 use crate::policy::{BlockKind, Policies, Policy, PolicyId};
 use crate::topology::NodeId;
 use crate::value::{Path, Value};
 
-/// The blocks of a chain, in the order in which they are folded.
+/// The blocks of a chain, in folding order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace {
-    pub turns: Vec<Turn>,
-    /// Positions in `turns`, the strongest block first.
+pub struct FoldTrace {
+    pub blocks: Vec<BlockTrace>,
+    /// Positions in `blocks`, the strongest block first.
     pub by_strength: Vec<usize>,
 }
 
 /// One block, and what it did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct BlockTrace {
     pub policy: PolicyId,
-    pub which: BlockKind,
+    pub block: BlockKind,
     pub target: NodeId,
     pub strategy: Strategy,
-    /// What nobody had set before. An empty path is all of it, for kinds of which all apply.
+    /// What nobody had set before. An empty path is all of it, for kinds whose policies all apply.
     pub filled: Vec<Path>,
     /// What it set in place of what others had.
     pub replaced: Vec<Path>,
@@ -46,38 +46,45 @@ pub fn trace(
     layers: &[Layer<'_>],
     terms: MergeContext,
     own: Option<&Value>,
-) -> Trace {
-    let mut trace = Trace::default();
-    let mut had: Vec<Step<'_>> = Vec::new();
+) -> FoldTrace {
+    let mut trace = FoldTrace::default();
+    let mut had: Vec<FoldStep<'_>> = Vec::new();
     let first = |turns| Fold { turns, ..Fold::new(kind, units, policies, terms, own) };
     let mut before = first(0).run(layers);
     loop {
-        let mut fold = first(trace.turns.len() + 1);
+        let mut fold = first(trace.blocks.len() + 1);
         let after = fold.run(layers);
         let Some(step) = fold.last.filter(|_| fold.turns == 0) else { break };
-        trace.turns.push(turn(step, layers, &policies[step.attachment.policy], &before, &after));
+        trace.blocks.push(turn(step, layers, &policies[step.attachment.policy], &before, &after));
         let at = strength(&step, &had, &trace.by_strength, layers);
         trace.by_strength.insert(at, had.len());
         had.push(step);
         before = after;
     }
     if kind.accumulates() {
-        let applies =
-            |turn: &Turn| before.applied.iter().position(|it| (it.policy, it.target) == (turn.policy, turn.target));
-        trace.by_strength.sort_by_key(|at| applies(&trace.turns[*at]).unwrap_or(usize::MAX));
+        let applies = |turn: &BlockTrace| {
+            before.applied.iter().position(|it| (it.policy, it.target) == (turn.policy, turn.target))
+        };
+        trace.by_strength.sort_by_key(|at| applies(&trace.blocks[*at]).unwrap_or(usize::MAX));
     }
     trace
 }
 
-fn turn(step: Step<'_>, layers: &[Layer<'_>], policy: &Policy, before: &Effective, after: &Effective) -> Turn {
-    let Step { attachment, which, layer, .. } = step;
-    let block = policy.blocks.iter().find(|block| block.which == which);
+fn turn(
+    step: FoldStep<'_>,
+    layers: &[Layer<'_>],
+    policy: &Policy,
+    before: &EffectivePolicy,
+    after: &EffectivePolicy,
+) -> BlockTrace {
+    let FoldStep { attachment, block, layer, .. } = step;
+    let said = policy.blocks.iter().find(|said| said.which == block);
     let by_route = layers.get(layer).and_then(|layer| layer.inherit.as_ref()).map(|it| it.inherit.strategy);
-    let mut turn = Turn {
+    let mut turn = BlockTrace {
         policy: attachment.policy,
-        which,
+        block,
         target: attachment.node,
-        strategy: by_route.or(block.map(|block| block.strategy)).unwrap_or(Strategy::None),
+        strategy: by_route.or(said.map(|block| block.strategy)).unwrap_or(Strategy::None),
         filled: Vec::new(),
         replaced: Vec::new(),
         removed: Vec::new(),
@@ -106,37 +113,37 @@ fn turn(step: Step<'_>, layers: &[Layer<'_>], policy: &Policy, before: &Effectiv
     turn
 }
 
-impl Turn {
+impl BlockTrace {
     /// Whether this block is where something comes from.
-    pub fn is_origin(&self, origin: &Origin) -> bool {
-        (origin.policy, origin.which, origin.target) == (self.policy, self.which, self.target)
+    pub fn is_origin(&self, origin: &ValueOrigin) -> bool {
+        (origin.policy, origin.block, origin.target) == (self.policy, self.block, self.target)
     }
 
     /// Whether this block is what lost.
     pub fn is_loser(&self, lost: &Superseded) -> bool {
-        (lost.policy, lost.which, lost.target) == (self.policy, self.which, self.target)
+        (lost.policy, lost.block, lost.target) == (self.policy, self.block, self.target)
     }
 }
 
 /// Whether something is there that no policy set: it is the object's own.
-fn is_own(path: &Path, before: &Effective) -> bool {
+fn is_own(path: &Path, before: &EffectivePolicy) -> bool {
     before.spec.as_ref().is_some_and(|spec| path.resolve(spec).is_some())
         && !before.origins.iter().any(|origin| origin.path.starts_with(path) || path.starts_with(&origin.path))
 }
 
 /// The same value of the same block, whoever took it.
 fn same(a: &Superseded, b: &Superseded) -> bool {
-    (&a.path, a.policy, a.which, a.target) == (&b.path, b.policy, b.which, b.target)
+    (&a.path, a.policy, a.block, a.target) == (&b.path, b.policy, b.block, b.target)
 }
 
 /// Where a block belongs among those before it. Overrides beat what was there before; so does all that a route sets
 /// which prefers its own over what is below. Everything else only fills.
-fn strength(step: &Step<'_>, had: &[Step<'_>], by_strength: &[usize], layers: &[Layer<'_>]) -> usize {
+fn strength(step: &FoldStep<'_>, had: &[FoldStep<'_>], by_strength: &[usize], layers: &[Layer<'_>]) -> usize {
     let is_rejected = |layer: &Layer<'_>| layer.rejected.iter().any(|(loser, _)| std::ptr::eq(*loser, step.attachment));
     let layer = &layers[step.layer];
     if is_rejected(layer) {
         by_strength.len()
-    } else if step.which == BlockKind::Overrides {
+    } else if step.block == BlockKind::Overrides {
         0
     } else if layer.inherit.as_ref().is_some_and(|it| it.inherit.prefer_higher) {
         let beside = |at: &&usize| layers[had[**at].layer].owner == layer.owner;
@@ -199,13 +206,13 @@ spec: {{targetRef: {{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}
         let (chain, _) = model.scope_counts(engine.world())[0];
         let trace = model.trace(engine.world(), chain, None);
         let effective = model.effective(engine.world(), chain);
-        assert_eq!(trace.turns.last().and_then(|turn| turn.after.as_ref()), effective.spec.as_ref());
-        let name = |turn: &Turn| format!("{} {}", engine.policy_id(turn.policy).name, turn.which.name());
-        let steps = trace.turns.iter().map(|turn| format!("{}: {}", name(turn), did(turn)));
-        (steps.collect(), trace.by_strength.iter().map(|at| name(&trace.turns[*at])).collect())
+        assert_eq!(trace.blocks.last().and_then(|turn| turn.after.as_ref()), effective.spec.as_ref());
+        let name = |turn: &BlockTrace| format!("{} {}", engine.policy_id(turn.policy).name, turn.block.name());
+        let steps = trace.blocks.iter().map(|turn| format!("{}: {}", name(turn), did(turn)));
+        (steps.collect(), trace.by_strength.iter().map(|at| name(&trace.blocks[*at])).collect())
     }
 
-    fn did(turn: &Turn) -> String {
+    fn did(turn: &BlockTrace) -> String {
         let paths = |paths: &[Path]| paths.iter().map(Path::to_string).collect::<Vec<_>>().join(" ");
         let lost = turn.lost.iter().map(|lost| format!("{} {}", lost.path, lost.reason.name()));
         let lost = lost.collect::<Vec<_>>().join(" ");

@@ -11,7 +11,7 @@ use super::step::{Followed, Refolded};
 use crate::chain::{ChainId, SetId};
 use crate::change::{change, changes_at};
 use crate::engine::Engine;
-use crate::fold::Effective;
+use crate::fold::EffectivePolicy;
 use crate::model::{Cause, Model, Moved, RefCounts};
 use crate::policy::PolicyId;
 use crate::status::{Tallies, tally_of};
@@ -190,7 +190,7 @@ impl<'e> Sides<'e> {
                 counts[1] += came * i128::from(*scopes);
             }
         }
-        let mut count = |count: i128, effective: &Effective| {
+        let mut count = |count: i128, effective: &EffectivePolicy| {
             for (policy, outcome) in effective.outcomes.iter().filter(|_| count != 0) {
                 let slot = tallies.entry(policy.0.0 as usize);
                 Arc::make_mut(slot.get_or_insert_default()).count(count, outcome);
@@ -227,11 +227,11 @@ impl<'e> Sides<'e> {
         stayed
     }
 
-    fn was(&self, chain: ChainId) -> &Arc<Effective> {
+    fn was(&self, chain: ChainId) -> &Arc<EffectivePolicy> {
         self.was.effective(self.before.world(), chain)
     }
 
-    fn is(&self, chain: ChainId) -> &Arc<Effective> {
+    fn is(&self, chain: ChainId) -> &Arc<EffectivePolicy> {
         self.is.effective(self.after.world(), chain)
     }
 
@@ -363,7 +363,7 @@ impl<'e> Sides<'e> {
         if before == after && Arc::ptr_eq(was, is) {
             return [false, false];
         }
-        let effect = |chain: ChainId, it: &Arc<Effective>| (chain != ChainId::EMPTY).then(|| Arc::clone(it));
+        let effect = |chain: ChainId, it: &Arc<EffectivePolicy>| (chain != ChainId::EMPTY).then(|| Arc::clone(it));
         let is_other = was.spec != is.spec || {
             let same = was
                 .origins
@@ -378,7 +378,7 @@ impl<'e> Sides<'e> {
                 && (before == ChainId::EMPTY) == (after == ChainId::EMPTY);
             !same && change("", [self.before, self.after], effect(before, was), effect(after, is)).is_some()
         };
-        let contributors = |it: &Effective| {
+        let contributors = |it: &EffectivePolicy| {
             it.outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect::<Vec<_>>()
         };
         let standing = |model: &Model, chain| model.standing(chain);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashMap;
 
 use crate::engine::Engine;
-use crate::fold::{Effective, Loss};
+use crate::fold::{EffectivePolicy, Loss};
 use crate::kinds::KindId;
 use crate::model::Model;
 use crate::policy::{BlockKind, Policy, PolicyId};
@@ -82,7 +82,7 @@ impl<'e> Facts<'e> {
         }
         if !facts.shadowed.is_empty() {
             for origin in folded.iter().flat_map(|(effective, _)| &effective.origins) {
-                facts.shadowed.remove(&(origin.policy, origin.which, &origin.path));
+                facts.shadowed.remove(&(origin.policy, origin.block, &origin.path));
             }
         }
         facts
@@ -101,7 +101,7 @@ impl<'e> Facts<'e> {
         &self.statuses[self.position[&policy]]
     }
 
-    fn lost(&mut self, effective: &'e Effective, scopes: u64) {
+    fn lost(&mut self, effective: &'e EffectivePolicy, scopes: u64) {
         let mut rivals = BTreeSet::new();
         for lost in &effective.superseded {
             let Some(by) = lost.by else { continue };
@@ -110,9 +110,9 @@ impl<'e> Facts<'e> {
                 _ if !self.knows(lost.policy) => {}
                 _ if by == lost.policy => {
                     let holder = effective.origins.iter().find(|it| it.policy == by && it.path.starts_with(&lost.path));
-                    let holder = holder.map_or(lost.which, |origin| origin.which);
-                    if holder != lost.which {
-                        let first = self.shadowed.entry((lost.policy, lost.which, &lost.path)).or_insert(holder);
+                    let holder = holder.map_or(lost.block, |origin| origin.block);
+                    if holder != lost.block {
+                        let first = self.shadowed.entry((lost.policy, lost.block, &lost.path)).or_insert(holder);
                         *first = holder.min(*first);
                     }
                 }
@@ -129,19 +129,19 @@ impl<'e> Facts<'e> {
         }
     }
 
-    fn conditions(&mut self, effective: &'e Effective, scopes: u64) {
+    fn conditions(&mut self, effective: &'e EffectivePolicy, scopes: u64) {
         let is_inactive = |reason: Loss| reason == Loss::ConditionFalse;
         let mut inactive: BTreeSet<(PolicyId, BlockKind)> = effective
             .superseded
             .iter()
             .filter(|lost| is_inactive(lost.reason) && self.knows(lost.policy))
-            .map(|lost| (lost.policy, lost.which))
+            .map(|lost| (lost.policy, lost.block))
             .collect();
         if !inactive.is_empty() {
             // A policy can be met twice on one way, and its condition hold once.
             let met = effective.superseded.iter().filter(|lost| !is_inactive(lost.reason));
-            let met = met.map(|lost| (lost.policy, lost.which));
-            for block in met.chain(effective.origins.iter().map(|origin| (origin.policy, origin.which))) {
+            let met = met.map(|lost| (lost.policy, lost.block));
+            for block in met.chain(effective.origins.iter().map(|origin| (origin.policy, origin.block))) {
                 inactive.remove(&block);
             }
         }
@@ -150,7 +150,7 @@ impl<'e> Facts<'e> {
             *count = count.saturating_add(scopes);
         }
         for warning in effective.warnings.iter().filter(|warning| self.position.contains_key(&warning.policy)) {
-            let (error, count) = self.errors.entry((warning.policy, warning.which)).or_insert((&warning.message, 0));
+            let (error, count) = self.errors.entry((warning.policy, warning.block)).or_insert((&warning.message, 0));
             *error = (*error).min(&warning.message);
             *count = count.saturating_add(scopes);
         }

@@ -3,18 +3,18 @@
 use super::{Model, World};
 use crate::attachment::Attachment;
 use crate::chain::{ChainId, Link};
-use crate::fold::{Effective, Inheritance, Layer, Trace, fold, trace};
+use crate::fold::{EffectivePolicy, FoldTrace, Inheritance, Layer, fold, trace};
 use crate::kinds::DictatedBy;
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
 
 impl Model {
-    pub(super) fn fold(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> Effective {
+    pub(super) fn fold(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> EffectivePolicy {
         fold(&self.kind, &self.units, world.policies, &self.layers(world, chain), self.chains.terms(chain), own)
     }
 
     /// How a chain comes to what it does, block by block; over a value that the object itself has, if it has one.
-    pub fn trace(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> Trace {
+    pub fn trace(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> FoldTrace {
         let model = self.with(chain);
         trace(&self.kind, &self.units, world.policies, &model.layers(world, chain), model.chains.terms(chain), own)
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Levels, Link, MergeContext, SetId, is_effective_target};
-use crate::fold::{Effective, Units};
+use crate::fold::{EffectivePolicy, Units};
 use crate::kinds::{Class, KindId, PolicyKind};
 use crate::object::Objects;
 use crate::order::{Stack, Stacks};
@@ -65,7 +65,7 @@ pub struct Model {
 
 /// What a chain comes to, once somebody has asked. Whoever shares the chain shares it.
 #[derive(Clone, Debug, Default)]
-struct Folded(Arc<OnceLock<Arc<Effective>>>);
+struct Folded(Arc<OnceLock<Arc<EffectivePolicy>>>);
 
 impl Model {
     pub fn new(world: World<'_>, id: KindId, kind: &PolicyKind, hierarchy: Arc<Hierarchy>, stacks: Stacks) -> Model {
@@ -131,7 +131,7 @@ impl Model {
     }
 
     /// What a chain comes to. Worked out once.
-    pub fn effective(&self, world: World<'_>, chain: ChainId) -> &Arc<Effective> {
+    pub fn effective(&self, world: World<'_>, chain: ChainId) -> &Arc<EffectivePolicy> {
         let model = self.with(chain);
         model.folded[chain.0 as usize].0.get_or_init(|| Arc::new(model.fold(world, chain, None)))
     }
@@ -188,7 +188,7 @@ impl Model {
     }
 
     /// What a chain comes to over a value that the object itself has.
-    pub fn over(&self, world: World<'_>, chain: ChainId, own: &Value) -> Effective {
+    pub fn over(&self, world: World<'_>, chain: ChainId, own: &Value) -> EffectivePolicy {
         self.with(chain).fold(world, chain, Some(own))
     }
 

@@ -116,12 +116,12 @@ fn in_force(engine: &Engine, model: &Model, scope: &Scope) -> String {
     }
     for it in &it.origins {
         let (policy, target) = (engine.policy_id(it.policy), node(engine, it.target));
-        line(format!("{} {} by {policy} on {target}", it.path, it.which.name()));
+        line(format!("{} {} by {policy} on {target}", it.path, it.block.name()));
     }
     for it in &it.superseded {
         let (policy, target) = (engine.policy_id(it.policy), node(engine, it.target));
         let by = it.by.map(|by| engine.policy_id(by).to_string());
-        line(format!("{} {} of {policy} on {target} lost to {by:?}: {}", it.path, it.which.name(), it.reason.name()));
+        line(format!("{} {} of {policy} on {target} lost to {by:?}: {}", it.path, it.block.name(), it.reason.name()));
     }
     let mut outcomes: Vec<String> = it
         .outcomes
@@ -141,7 +141,7 @@ fn in_force(engine: &Engine, model: &Model, scope: &Scope) -> String {
     outcomes.into_iter().for_each(&mut line);
     it.warnings
         .iter()
-        .for_each(|it| line(format!("{} {} {}", engine.policy_id(it.policy), it.which.name(), it.message)));
+        .for_each(|it| line(format!("{} {} {}", engine.policy_id(it.policy), it.block.name(), it.message)));
     record
 }
 

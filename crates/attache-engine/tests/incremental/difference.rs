@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_engine::change::{Changes, Leaf, ScopeName};
 use attache_engine::engine::Engine;
-use attache_engine::fold::Effective;
+use attache_engine::fold::EffectivePolicy;
 use attache_engine::incremental::Report;
 use attache_engine::lint::{Finding, lint};
 use attache_engine::status::PolicyStatus;
@@ -65,7 +65,7 @@ impl Facts {
     }
 }
 
-fn in_force(engine: &Engine, effective: &Effective) -> InForce {
+fn in_force(engine: &Engine, effective: &EffectivePolicy) -> InForce {
     let name = |policy| engine.policy_id(policy).to_string();
     let mut found = InForce::default();
     if let Some(spec) = &effective.spec {
@@ -162,7 +162,7 @@ fn scopes(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> 
                 .map(|it| (it.path.clone(), it.before.as_ref().map(leaf), it.after.as_ref().map(leaf)));
             same(&at("leaves"), &told.collect::<Vec<_>>(), &changed(&was.leaves, &is.leaves))?;
         }
-        let side = |engine: &Engine, effective: &Option<Arc<Effective>>| {
+        let side = |engine: &Engine, effective: &Option<Arc<EffectivePolicy>>| {
             effective.as_ref().map(|it| in_force(engine, it)).unwrap_or_default()
         };
         let told = (side(&report.before, &change.before), side(&report.after, &change.after));

@@ -1,7 +1,7 @@
 //! What must hold for what policies say together, whatever they say.
 
 use attache_engine::engine::Engine;
-use attache_engine::fold::{Effective, Loss};
+use attache_engine::fold::{EffectivePolicy, Loss};
 use attache_engine::policy::{BlockKind, PolicyId};
 use attache_engine::topology::NodeId;
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ proptest! {
                 prop_assert!(covering == 1 || covering == 0 && nothing, "{covering} origins for {leaf:?}");
             }
             for (origin, path) in effective.origins.iter().zip(&origins) {
-                let block = said(reference, origin.policy, origin.which);
+                let block = said(reference, origin.policy, origin.block);
                 prop_assert_eq!(&without_nulls(at(&block, path)), at(&spec, path), "{:?}", path);
                 prop_assert!(reference.leaves(&spec).iter().any(|leaf| leaf.starts_with(path)), "{:?}", path);
             }
@@ -45,10 +45,10 @@ proptest! {
                             continue;
                         }
                         let kept = effective.origins.iter().filter(|it| {
-                            (it.policy, it.which, it.target) == whose && leaf.starts_with(&keys(&it.path))
+                            (it.policy, it.block, it.target) == whose && leaf.starts_with(&keys(&it.path))
                         });
                         let lost = effective.superseded.iter().filter(|it| {
-                            (it.policy, it.which, it.target) == whose && leaf.starts_with(&keys(&it.path))
+                            (it.policy, it.block, it.target) == whose && leaf.starts_with(&keys(&it.path))
                         });
                         let (kept, lost) = (kept.count(), lost.count());
                         let who = reference.engine.policy_id(attachment.policy);
@@ -155,7 +155,7 @@ proptest! {
 
 fn each_scope(
     engine: &Engine,
-    mut check: impl FnMut(&Reference, &Scope, &Effective) -> Result<(), TestCaseError>,
+    mut check: impl FnMut(&Reference, &Scope, &EffectivePolicy) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
     for model in engine.models() {
         let reference = Reference::new(engine, model);

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use attache_engine::engine::Engine;
-use attache_engine::fold::Effective;
+use attache_engine::fold::EffectivePolicy;
 use attache_engine::kinds::Settings;
 use attache_engine::model::Model;
 use attache_engine::object::{Object, Objects};
@@ -97,7 +97,7 @@ fn config(usual: u32) -> ProptestConfig {
     ProptestConfig { cases: wanted.unwrap_or(usual), rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-fn scopes<'e>(engine: &'e Engine, model: &'e Model, node: NodeId) -> Vec<(Scope, &'e Effective)> {
+fn scopes<'e>(engine: &'e Engine, model: &'e Model, node: NodeId) -> Vec<(Scope, &'e EffectivePolicy)> {
     let mut found = Vec::new();
     model.scopes(engine.world(), node, &mut |scope| {
         let effective = model.effective(engine.world(), scope.chain);
@@ -127,7 +127,7 @@ fn keys(path: &Path) -> Keys {
 }
 
 /// The same spec, and of each leaf the same owner.
-fn agree(reference: &Reference, scope: &Scope, effective: &Effective) -> Result<(), TestCaseError> {
+fn agree(reference: &Reference, scope: &Scope, effective: &EffectivePolicy) -> Result<(), TestCaseError> {
     let expected = reference.effective(scope);
     let shown = show(reference.engine, [scope]);
     let spec = effective.spec.as_ref().map(plain);
@@ -137,7 +137,7 @@ fn agree(reference: &Reference, scope: &Scope, effective: &Effective) -> Result<
             .origins
             .iter()
             .filter(|origin| leaf.starts_with(&keys(&origin.path)))
-            .map(|origin| (origin.policy, origin.which, origin.target))
+            .map(|origin| (origin.policy, origin.block, origin.target))
             .collect();
         prop_assert_eq!(origins.len(), 1, "origins of {:?} at {:?}", leaf, &shown);
         // Of two who say that there is a map with nothing in it, either may be the one who said so.

@@ -1,4 +1,4 @@
-use attache_engine::fold::Effective;
+use attache_engine::fold;
 use attache_engine::model::{Model, Scope};
 use attache_engine::policy::{BlockKind, PolicyId};
 use attache_engine::topology::NodeId;
@@ -85,7 +85,7 @@ struct Warning {
 }
 
 /// Whether there is anything to say about it.
-pub fn says_something(effective: &Effective) -> bool {
+pub fn says_something(effective: &fold::EffectivePolicy) -> bool {
     effective.spec.is_some() || !effective.applied.is_empty() || !effective.superseded.is_empty()
 }
 
@@ -113,20 +113,20 @@ pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> Effectiv
         warnings: effective
             .warnings
             .iter()
-            .map(|it| Warning { policy: input.policy(it.policy), block: it.which.name(), message: it.message.clone() })
+            .map(|it| Warning { policy: input.policy(it.policy), block: it.block.name(), message: it.message.clone() })
             .collect(),
     }
 }
 
 /// `accumulates` if all policies of the kind apply.
-pub fn in_force(input: &Input, effective: &Effective, accumulates: bool) -> InForce {
+pub fn in_force(input: &Input, effective: &fold::EffectivePolicy, accumulates: bool) -> InForce {
     let applied = effective.applied.iter().map(|applied| Applied {
         policy: input.policy(applied.policy),
         target: input.name(applied.target),
         spec: applied.spec.clone(),
     });
     let superseded = effective.superseded.iter().map(|it| Superseded {
-        what: Origin::new(input, &it.path, it.policy, it.which, it.target),
+        what: Origin::new(input, &it.path, it.policy, it.block, it.target),
         by: it.by.map(|policy| input.policy(policy)),
         reason: it.reason.name(),
     });
@@ -138,6 +138,6 @@ pub fn in_force(input: &Input, effective: &Effective, accumulates: bool) -> InFo
     }
 }
 
-fn origins(input: &Input, effective: &Effective) -> Vec<Origin> {
-    effective.origins.iter().map(|it| Origin::new(input, &it.path, it.policy, it.which, it.target)).collect()
+fn origins(input: &Input, effective: &fold::EffectivePolicy) -> Vec<Origin> {
+    effective.origins.iter().map(|it| Origin::new(input, &it.path, it.policy, it.block, it.target)).collect()
 }

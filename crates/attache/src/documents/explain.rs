@@ -1,4 +1,4 @@
-use attache_engine::fold::{Superseded, Turn};
+use attache_engine::fold::{BlockTrace, Superseded};
 use attache_engine::value::{Path, Value};
 use serde::Serialize;
 
@@ -103,9 +103,9 @@ pub fn explanation(
             value: answer.spec().and_then(|spec| field.resolve(spec)).cloned(),
             origins: {
                 let origins = answer.effective().origins.iter().filter(|it| it.path.concerns(field));
-                origins.map(|it| Origin::new(input, &it.path, it.policy, it.which, it.target)).collect()
+                origins.map(|it| Origin::new(input, &it.path, it.policy, it.block, it.target)).collect()
             },
-            steps: answer.trace.turns.iter().filter(|_| steps).map(|turn| step(input, turn, field)).collect(),
+            steps: answer.trace.blocks.iter().filter(|_| steps).map(|turn| step(input, turn, field)).collect(),
         })
     });
     Explanation {
@@ -117,12 +117,12 @@ pub fn explanation(
     }
 }
 
-fn candidate(input: &Input, answer: &Answer, turn: &Turn, field: &Path) -> Option<Candidate> {
+fn candidate(input: &Input, answer: &Answer, turn: &BlockTrace, field: &Path) -> Option<Candidate> {
     let block = block(input, turn)?;
     let place = place(input, turn, field);
     Some(Candidate {
         policy: input.policy(turn.policy),
-        block: turn.which.name(),
+        block: turn.block.name(),
         target: input.name(turn.target),
         strategy: turn.strategy.name(),
         when: block.when.as_ref().map(ToString::to_string),
@@ -134,11 +134,11 @@ fn candidate(input: &Input, answer: &Answer, turn: &Turn, field: &Path) -> Optio
     })
 }
 
-fn step(input: &Input, turn: &Turn, field: &Path) -> Step {
+fn step(input: &Input, turn: &BlockTrace, field: &Path) -> Step {
     let paths = |paths: &[Path]| paths.iter().filter(|path| path.concerns(field)).map(ToString::to_string).collect();
     Step {
         policy: input.policy(turn.policy),
-        block: turn.which.name(),
+        block: turn.block.name(),
         target: input.name(turn.target),
         strategy: turn.strategy.name(),
         filled: paths(&turn.filled),

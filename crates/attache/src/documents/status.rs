@@ -79,7 +79,7 @@ pub fn of_policies(input: &Input, policies: &[PolicyStatus]) -> Vec<OfPolicy> {
     policies.iter().zip(conditions).map(|(status, conditions)| of_policy(input, status, conditions)).collect()
 }
 
-fn of_policy(input: &Input, status: &PolicyStatus, conditions: Vec<conditions::Condition>) -> OfPolicy {
+fn of_policy(input: &Input, status: &PolicyStatus, conditions: Vec<conditions::StatusCondition>) -> OfPolicy {
     let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
     let (accepted, reason) = match status.refused {
         None => ("True", "Accepted"),
@@ -95,9 +95,9 @@ fn of_policy(input: &Input, status: &PolicyStatus, conditions: Vec<conditions::C
     }
 }
 
-impl From<conditions::Condition> for Condition {
-    fn from(condition: conditions::Condition) -> Self {
-        let conditions::Condition { r#type, is_true, reason, message, observed_generation } = condition;
+impl From<conditions::StatusCondition> for Condition {
+    fn from(condition: conditions::StatusCondition) -> Self {
+        let conditions::StatusCondition { r#type, is_true, reason, message, observed_generation } = condition;
         Condition { r#type, status: if is_true { "True" } else { "False" }, reason, message, observed_generation }
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use attache_engine::change::{Change, StatusChange};
-use attache_engine::fold::Effective;
+use attache_engine::fold::EffectivePolicy;
 use attache_engine::incremental::Report;
 use attache_engine::status::PolicyStatus;
 use jiff::Timestamp;
@@ -92,7 +92,7 @@ fn statuses(
     changed.policies.iter().map(|change| side(change).as_ref().and_then(|_| statuses.next())).collect()
 }
 
-fn side(input: &Input, change: &Change, effective: &Option<Arc<Effective>>) -> Option<InForce> {
+fn side(input: &Input, change: &Change, effective: &Option<Arc<EffectivePolicy>>) -> Option<InForce> {
     let mut kinds = input.engine.kinds().iter().map(|(_, kind)| kind);
     let accumulates = kinds.any(|kind| kind.full_name() == change.policy_kind && kind.accumulates());
     effective.as_ref().map(|effective| in_force(input, effective, accumulates))

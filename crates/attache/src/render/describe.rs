@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_engine::conditions::Condition;
+use attache_engine::conditions::StatusCondition;
 use attache_engine::lint::Finding;
 use attache_engine::model::Scope;
 use attache_engine::object::{Object, SourceLocation};
@@ -231,7 +231,7 @@ pub fn section(name: &str, screen: &mut Screen) -> io::Result<()> {
     writeln!(screen, "\n{}", paint(HEAD, name))
 }
 
-pub fn write_conditions(conditions: &[Condition], nothing: &str, screen: &mut Screen) -> io::Result<()> {
+pub fn write_conditions(conditions: &[StatusCondition], nothing: &str, screen: &mut Screen) -> io::Result<()> {
     section("status", screen)?;
     let mut table = Table::plain(2);
     for condition in conditions {

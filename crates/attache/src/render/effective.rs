@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use attache_engine::chain::ChainId;
-use attache_engine::fold::{Effective, Loss, Superseded};
+use attache_engine::fold::{EffectivePolicy, Loss, Superseded};
 use attache_engine::model::Model;
 use attache_engine::names::plural;
 use attache_engine::object::ObjectId;
@@ -70,7 +70,13 @@ impl EffectiveView<'_> {
     }
 
     /// What is in force and what lost. If it is `merged`, what nobody set is the object's own.
-    fn answer(&self, answer: &Effective, spec: Option<&Value>, merged: bool, screen: &mut Screen) -> io::Result<()> {
+    fn answer(
+        &self,
+        answer: &EffectivePolicy,
+        spec: Option<&Value>,
+        merged: bool,
+        screen: &mut Screen,
+    ) -> io::Result<()> {
         let mut table = Table::plain(if merged { 4 } else { 2 });
         let lines = spec.map(spec_lines).unwrap_or_default();
         self.in_force(answer, lines, Beside { merged, every_line: false }, &mut table);
@@ -146,7 +152,7 @@ impl EffectiveView<'_> {
     }
 
     /// Lines of what is in force, with who set what.
-    pub fn in_force(&self, answer: &Effective, lines: Vec<SpecLine>, beside: Beside, table: &mut Table) {
+    pub fn in_force(&self, answer: &EffectivePolicy, lines: Vec<SpecLine>, beside: Beside, table: &mut Table) {
         for line in lines {
             let is_beside = |origin: &Path| {
                 let is_first_of_item = line.starts_item() && line.path.segments().len() == origin.segments().len() + 1;
@@ -168,7 +174,7 @@ impl EffectiveView<'_> {
                 Some(origin) => table.row([
                     line.text.into(),
                     paint(POLICY, self.input.policy(origin.policy)).into(),
-                    self.on(origin.which, origin.target),
+                    self.on(origin.block, origin.target),
                 ]),
                 None if !inside.is_empty() => {
                     let policies: Vec<String> = inside.into_iter().map(|policy| self.input.policy(policy)).collect();
@@ -183,7 +189,7 @@ impl EffectiveView<'_> {
     fn lost(&self, superseded: &[Superseded], table: &mut Table) {
         let shown = cut(superseded.len(), self.most);
         for lost in &superseded[..shown] {
-            let said = self.said(lost.policy, lost.which, &lost.path).map(|value| format!(": {}", inline(value)));
+            let said = self.said(lost.policy, lost.block, &lost.path).map(|value| format!(": {}", inline(value)));
             let text = format!("{}{}", lost.path, said.unwrap_or_default());
             table.row([
                 [paint(BAD, format!("{LOST_MARK} ")), paint(LOST, text)].into(),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use attache_engine::fold::{Loss, Superseded, Turn};
+use attache_engine::fold::{BlockTrace, Loss, Superseded};
 use attache_engine::kinds::Strategy;
 use attache_engine::object::SourceLocation;
 use attache_engine::value::{Path, Value};
@@ -33,7 +33,8 @@ const INDENT: usize = 3;
 impl ExplainView<'_> {
     /// All that was said of a field, the strongest first, and what came of it. An empty path is everything.
     pub fn candidates(&self, answer: &Answer, field: &Path, screen: &mut Screen) -> io::Result<()> {
-        let speaks = |turn: &&Turn| field.is_empty() || self.said(turn).is_some_and(|it| field.resolve(it).is_some());
+        let speaks =
+            |turn: &&BlockTrace| field.is_empty() || self.said(turn).is_some_and(|it| field.resolve(it).is_some());
         for (i, turn) in answer.candidates().filter(speaks).enumerate() {
             self.numbered(i, turn, screen)?;
             self.circumstances(turn, field, screen)?;
@@ -45,7 +46,7 @@ impl ExplainView<'_> {
     /// What each block did, in the order of the fold.
     pub fn steps(&self, answer: &Answer, field: &Path, screen: &mut Screen) -> io::Result<()> {
         let mut before = answer.merged.as_ref().map(|(_, merged)| &merged.own);
-        for (i, turn) in answer.trace.turns.iter().enumerate() {
+        for (i, turn) in answer.trace.blocks.iter().enumerate() {
             self.numbered(i, turn, screen)?;
             let mut table = Table::plain(INDENT);
             for sentence in self.did(turn, before, field) {
@@ -90,17 +91,17 @@ impl ExplainView<'_> {
         table.write(screen)
     }
 
-    fn numbered(&self, i: usize, turn: &Turn, screen: &mut Screen) -> io::Result<()> {
+    fn numbered(&self, i: usize, turn: &BlockTrace, screen: &mut Screen) -> io::Result<()> {
         let view = EffectiveView { input: self.input, most: self.most };
         let mut table = Table::plain(0);
         let number = format!("{:<INDENT$}", i + 1);
         let policy = [paint(DIM, number), paint(POLICY, self.input.policy(turn.policy))];
-        table.row([policy.into(), view.on(turn.which, turn.target)]);
+        table.row([policy.into(), view.on(turn.block, turn.target)]);
         table.write(screen)
     }
 
     /// How it merges, on what condition, since when, and where it is written.
-    fn circumstances(&self, turn: &Turn, field: &Path, screen: &mut Screen) -> io::Result<()> {
+    fn circumstances(&self, turn: &BlockTrace, field: &Path, screen: &mut Screen) -> io::Result<()> {
         let block = block(self.input, turn);
         let when = block.and_then(|block| block.when.as_ref()).map(|when| format!("when {when}"));
         let removes = block.filter(|block| !block.removes.is_empty());
@@ -121,7 +122,7 @@ impl ExplainView<'_> {
     }
 
     /// What a block says, with what lost struck out.
-    fn said_lines(&self, answer: &Answer, turn: &Turn, field: &Path, screen: &mut Screen) -> io::Result<()> {
+    fn said_lines(&self, answer: &Answer, turn: &BlockTrace, field: &Path, screen: &mut Screen) -> io::Result<()> {
         let lines = self.said(turn).map(|spec| field_lines(spec, field)).unwrap_or_default();
         let lost: Vec<&Superseded> = answer.lost(turn).filter(|lost| lost.path.concerns(field)).collect();
         let shown = cut(lines.len(), self.most_lines);
@@ -154,7 +155,7 @@ impl ExplainView<'_> {
     }
 
     /// What was in force after a block, with what it changed marked.
-    fn after(&self, turn: &Turn, field: &Path, screen: &mut Screen) -> io::Result<()> {
+    fn after(&self, turn: &BlockTrace, field: &Path, screen: &mut Screen) -> io::Result<()> {
         let lines = turn.after.as_ref().map(|spec| field_lines(spec, field)).unwrap_or_default();
         let mut table = Table::plain(INDENT);
         let shown = cut(lines.len(), self.most_lines);
@@ -172,7 +173,7 @@ impl ExplainView<'_> {
     }
 
     /// What a block did, in sentences.
-    fn did(&self, turn: &Turn, before: Option<&Value>, field: &Path) -> Vec<String> {
+    fn did(&self, turn: &BlockTrace, before: Option<&Value>, field: &Path) -> Vec<String> {
         let mut sentences = Vec::new();
         let set = if before.is_none() { "took" } else { "filled" };
         for (did, paths) in [(set, &turn.filled), ("replaced", &turn.replaced), ("removed", &turn.removed)] {
@@ -206,11 +207,11 @@ impl ExplainView<'_> {
         sentences
     }
 
-    fn said(&self, turn: &Turn) -> Option<&Value> {
+    fn said(&self, turn: &BlockTrace) -> Option<&Value> {
         block(self.input, turn).map(|block| &block.spec)
     }
 
-    fn why(&self, turn: &Turn, lost: &Superseded) -> String {
+    fn why(&self, turn: &BlockTrace, lost: &Superseded) -> String {
         let why = EffectiveView { input: self.input, most: self.most }.why(lost);
         match (&turn.warning, lost.reason) {
             (Some(error), Loss::ConditionFalse) => format!("{why}: {error}"),
@@ -231,7 +232,7 @@ fn struck(text: &str) -> Cell {
 }
 
 /// A line after a block, marked if the block set it.
-fn changed(turn: &Turn, line: &SpecLine) -> Cell {
+fn changed(turn: &BlockTrace, line: &SpecLine) -> Cell {
     let is_in = |paths: &[Path]| paths.iter().any(|path| line.path.starts_with(path));
     let (mark, style) = match () {
         () if is_in(&turn.replaced) => ("~", WARNING),

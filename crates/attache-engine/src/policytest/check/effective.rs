@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::{Checking, Comparison, Trouble, text};
 use crate::chain::Hierarchy;
-use crate::fold::{Effective, Origin};
+use crate::fold::{EffectivePolicy, ValueOrigin};
 use crate::kinds::{Class, KindName, PolicyKind};
 use crate::model::{Model, Scope, World};
 use crate::order::Stacks;
@@ -168,7 +168,7 @@ fn compare(checking: &Checking<'_>, model: &Model, line: &expected::Effective, s
     comparison.result(|| format!("{} in {}", model.kind.kind, describe(checking, scope)))
 }
 
-fn origins(checking: &Checking<'_>, expected: &[(Path, PolicyName)], effective: &Effective) -> (Value, Value) {
+fn origins(checking: &Checking<'_>, expected: &[(Path, PolicyName)], effective: &EffectivePolicy) -> (Value, Value) {
     let (mut left, mut right) = (Map::default(), Map::default());
     for (path, policy) in expected {
         let key = path.to_string();
@@ -187,8 +187,8 @@ fn origins(checking: &Checking<'_>, expected: &[(Path, PolicyName)], effective: 
 }
 
 /// The origins at a path or below it; if there are none, the nearest above it.
-fn origins_at<'o>(path: &Path, origins: &'o [Origin]) -> Vec<&'o Origin> {
-    let mut found: Vec<&Origin> = origins.iter().filter(|origin| origin.path.starts_with(path)).collect();
+fn origins_at<'o>(path: &Path, origins: &'o [ValueOrigin]) -> Vec<&'o ValueOrigin> {
+    let mut found: Vec<&ValueOrigin> = origins.iter().filter(|origin| origin.path.starts_with(path)).collect();
     if found.is_empty() {
         let above = origins.iter().filter(|origin| path.starts_with(&origin.path));
         found.extend(above.max_by_key(|origin| origin.path.segments().len()));
@@ -197,7 +197,11 @@ fn origins_at<'o>(path: &Path, origins: &'o [Origin]) -> Vec<&'o Origin> {
 }
 
 /// Everything that lost, compared as far as each expected item says.
-fn superseded(checking: &Checking<'_>, expected: &[expected::Superseded], effective: &Effective) -> (Value, Value) {
+fn superseded(
+    checking: &Checking<'_>,
+    expected: &[expected::Superseded],
+    effective: &EffectivePolicy,
+) -> (Value, Value) {
     let mut left: Vec<_> = effective.superseded.iter().collect();
     let (mut wanted, mut found) = (Vec::new(), Vec::new());
     for it in expected {
@@ -234,7 +238,7 @@ fn superseded(checking: &Checking<'_>, expected: &[expected::Superseded], effect
 }
 
 /// A part of each warning is enough.
-fn warnings(expected: &[SmolStr], effective: &Effective) -> (Value, Value) {
+fn warnings(expected: &[SmolStr], effective: &EffectivePolicy) -> (Value, Value) {
     let actual = effective.warnings.iter().enumerate().map(|(i, warning)| {
         let part = expected.get(i).filter(|part| warning.message.contains(part.as_str()));
         part.map_or_else(|| Cow::Borrowed(warning.message.as_str()), |part| Cow::Owned(part.to_string()))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Checking, Comparison, Trouble};
-use crate::conditions::Condition;
+use crate::conditions::StatusCondition;
 use crate::engine::Engine;
 use crate::policy::PolicyId;
 use crate::policytest as expected;
@@ -12,7 +12,7 @@ use crate::value::Value;
 
 pub struct Statuses {
     policies: Vec<PolicyStatus>,
-    conditions: Vec<Vec<Condition>>,
+    conditions: Vec<Vec<StatusCondition>>,
     targets: Vec<TargetStatus>,
 }
 
