@@ -11,13 +11,13 @@ use crate::object::{Object, ObjectId, ObjectRef};
 use crate::policy::{PolicyId, TargetSpec};
 use crate::selector::selects;
 use crate::topology::api::{self, GATEWAY_API};
-use crate::topology::{Ends, Level, NodeId};
+use crate::topology::{Level, LinkSides, NodeId};
 
 /// What has to be looked at again.
 #[derive(Debug, Default)]
 pub struct Affected {
     /// Some more than once.
-    pub routes: Vec<(ObjectId, Ends)>,
+    pub routes: Vec<(ObjectId, LinkSides)>,
     /// Gateways and ListenerSets, also some that are gone.
     pub gateways: BTreeSet<ObjectId>,
     pub policies: BTreeSet<PolicyId>,
@@ -26,7 +26,7 @@ pub struct Affected {
 impl Step<'_> {
     /// `named` are Namespaces and GatewayClasses that have another node than before, or that are not there any more.
     pub(super) fn affected(&self, named: &[ObjectRef]) -> Affected {
-        let mut found: Vec<(ObjectId, Ends)> = Vec::new();
+        let mut found: Vec<(ObjectId, LinkSides)> = Vec::new();
         let mut affected = Affected::default();
         for touched in self.touched {
             let (Some(id), what) = (touched.name(), touched.what) else { continue };
@@ -38,7 +38,7 @@ impl Step<'_> {
             }
             if what.exists || what.spec || what.age {
                 match api::level(&id.group, &id.kind) {
-                    Level::Route => affected.routes.push((touched.id, Ends::BOTH)),
+                    Level::Route => affected.routes.push((touched.id, LinkSides::BOTH)),
                     Level::Gateway | Level::ListenerSet => drop(affected.gateways.insert(touched.id)),
                     _ => {}
                 }
@@ -58,45 +58,45 @@ impl Step<'_> {
             let residents = residents.map(|id| PolicyId(*id)).filter(|it| self.next.policies.get(*it).is_some());
             affected.policies.extend(residents);
         }
-        found.into_iter().for_each(|(id, ends)| self.add_looker(id, ends, &mut affected));
+        found.into_iter().for_each(|(id, sides)| self.add_looker(id, sides, &mut affected));
         affected
     }
 
     /// Finds who looks at an object, and with which links if it is a route.
-    fn look_at(&self, id: &ObjectRef, what: What, found: &mut Vec<(ObjectId, Ends)>) {
+    fn look_at(&self, id: &ObjectRef, what: What, found: &mut Vec<(ObjectId, LinkSides)>) {
         let mut look =
-            |key: Key<'_>, ends: Ends| found.extend(self.dependency_index.at(key).map(|looker| (looker, ends)));
+            |key: Key<'_>, sides: LinkSides| found.extend(self.dependency_index.at(key).map(|looker| (looker, sides)));
         if what.exists || what.spec {
-            let ends = match api::level(&id.group, &id.kind) {
-                Level::Gateway | Level::ListenerSet => Ends::ABOVE,
-                _ => Ends::BOTH,
+            let sides = match api::level(&id.group, &id.kind) {
+                Level::Gateway | Level::ListenerSet => LinkSides::PARENTS,
+                _ => LinkSides::BOTH,
             };
-            look(Key::of(id), ends);
+            look(Key::of(id), sides);
         }
         if what.exists {
-            look(Key::Among(&id.group, &id.kind, &id.namespace), Ends::BOTH);
-            look(Key::Kind(&id.group, &id.kind), Ends::BOTH);
+            look(Key::Among(&id.group, &id.kind, &id.namespace), LinkSides::BOTH);
+            look(Key::Kind(&id.group, &id.kind), LinkSides::BOTH);
         }
         match (id.group.as_str(), id.kind.as_str()) {
             (GATEWAY_API, "ReferenceGrant") => {
-                look(Key::Grants(&id.namespace), Ends::BELOW);
-                look(Key::Namespaces, Ends::BELOW);
+                look(Key::Grants(&id.namespace), LinkSides::BACKENDS);
+                look(Key::Namespaces, LinkSides::BACKENDS);
             }
             ("", "Namespace") if what.labels => {
-                look(Key::Namespace(&id.name), Ends::ABOVE);
-                look(Key::Namespaces, Ends::ABOVE);
+                look(Key::Namespace(&id.name), LinkSides::PARENTS);
+                look(Key::Namespaces, LinkSides::PARENTS);
             }
             _ => {}
         }
     }
 
     /// Puts somebody who looks at something where it belongs, unless it is gone.
-    pub(super) fn add_looker(&self, id: ObjectId, ends: Ends, affected: &mut Affected) {
+    pub(super) fn add_looker(&self, id: ObjectId, sides: LinkSides, affected: &mut Affected) {
         if self.next.objects.shared(id).is_none() {
             return;
         }
         match self.next.topology.node(NodeId::whole(id)).level {
-            Level::Route => affected.routes.push((id, ends)),
+            Level::Route => affected.routes.push((id, sides)),
             Level::Gateway | Level::ListenerSet => drop(affected.gateways.insert(id)),
             _ => drop(affected.policies.insert(PolicyId(id))),
         }

@@ -6,11 +6,11 @@ use super::dependency_index::Key;
 use super::step::Step;
 use crate::object::{ObjectId, ObjectRef};
 use crate::topology::build::{class_of, namespace_of};
-use crate::topology::{Level, Unfollowable, api};
+use crate::topology::{Level, NeedsRebuild, api};
 
 impl Step<'_> {
     /// Gives nodes to those that came to be named, and takes those of others. Tells which they are.
-    pub(super) fn settle_names(&mut self) -> Result<Vec<ObjectRef>, Unfollowable> {
+    pub(super) fn settle_names(&mut self) -> Result<Vec<ObjectRef>, NeedsRebuild> {
         let mut ids: BTreeSet<ObjectRef> = BTreeSet::new();
         for touched in self.touched.iter().filter(|it| it.what.exists || it.what.spec) {
             for object in touched.states() {
@@ -35,7 +35,7 @@ impl Step<'_> {
                 // All of a model hangs on where its root is.
                 let mut roots = self.kinds().filter_map(|kind| self.next.kinds.get(kind).root_namespace.as_ref());
                 if id.kind == "Namespace" && roots.any(|root| *root == id.name) {
-                    return Err(Unfollowable);
+                    return Err(NeedsRebuild::RootNamespace);
                 }
                 settled.push(id.clone());
             }

@@ -14,7 +14,7 @@ use crate::model::Model;
 use crate::object::{Object, ObjectId};
 use crate::order::{Stack, is_rejected_everywhere};
 use crate::policy::{self, PolicyId};
-use crate::topology::{Level, NodeId, Unfollowable};
+use crate::topology::{Level, NeedsRebuild, NodeId};
 
 /// The stacks that were set anew.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Stacked {
 
 impl Step<'_> {
     /// Reads policies again and finds their targets, and tells what they were attached to before.
-    pub(super) fn attach(&mut self, policies: BTreeSet<PolicyId>) -> Result<Vec<(PolicyId, Attached)>, Unfollowable> {
+    pub(super) fn attach(&mut self, policies: BTreeSet<PolicyId>) -> Result<Vec<(PolicyId, Attached)>, NeedsRebuild> {
         for touched in self.touched {
             let Some(kind) = touched.name().and_then(|id| self.next.kinds.find(&id.group, &id.kind)) else { continue };
             let read = |object: &Arc<Object>| policy::read(touched.id, object, kind, self.next.kinds.get(kind));
@@ -52,7 +52,7 @@ impl Step<'_> {
                 };
                 let kind = self.next.kinds.get(policy.kind);
                 if kind.bindings.is_some() {
-                    return Err(Unfollowable);
+                    return Err(NeedsRebuild::Bindings);
                 }
                 let mut attached = attaching.policy(id, policy, kind);
                 if kind.extension_ref && policy.invalid.is_none() {

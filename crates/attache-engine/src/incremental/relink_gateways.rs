@@ -13,7 +13,7 @@ use crate::object::{ObjectId, ObjectRef};
 use crate::policy::PolicyId;
 use crate::topology::build::class_of;
 use crate::topology::gateways::gateway_of;
-use crate::topology::{Ends, Level, NodeId, api};
+use crate::topology::{Level, LinkSides, NodeId, api};
 
 impl Step<'_> {
     /// Links again the Gateways and ListenerSets that look at something, and adds who looks at them in turn.
@@ -77,7 +77,7 @@ impl Step<'_> {
         let others = gateways.iter().filter(|it| is_other(it)).chain(sets.iter().filter(has_another));
         for id in others.flat_map(|it| self.dependency_index.at(Key::of(self.name(*it)))) {
             if self.before.topology.node(NodeId::whole(id)).level == Level::Route {
-                self.add_looker(id, Ends::ABOVE, affected);
+                self.add_looker(id, LinkSides::PARENTS, affected);
             }
         }
         let is_used = |kind: &PolicyKind| self.object_counts.count(&kind.group, &kind.kind) > 0;

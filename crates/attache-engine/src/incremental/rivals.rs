@@ -10,7 +10,7 @@ use super::step::Step;
 use crate::object::{Object, ObjectId, ObjectRef};
 use crate::topology::api::{GATEWAY_API, RouteKind};
 use crate::topology::contest::{suffixes, wildcard};
-use crate::topology::{Ends, Unfollowable, routes};
+use crate::topology::{LinkSides, NeedsRebuild, routes};
 use crate::value::Value;
 
 /// Routes of this kind compete with those of that.
@@ -75,15 +75,15 @@ impl DependencyIndex {
 
 impl Step<'_> {
     /// Adds the routes with which some routes may compete, and those with which they may in turn.
-    pub(super) fn add_rivals(&self, routes: &mut Vec<(ObjectId, Ends)>) -> Result<(), Unfollowable> {
+    pub(super) fn add_rivals(&self, routes: &mut Vec<(ObjectId, LinkSides)>) -> Result<(), NeedsRebuild> {
         let is_there = |kind: RouteKind| self.object_counts.count(GATEWAY_API, kind.name()) > 0;
         if !self.dependency_index.have_rivals() {
             return match is_there(RouteKind::Http) && is_there(RouteKind::Grpc) {
-                true => Err(Unfollowable),
+                true => Err(NeedsRebuild::FirstCompetingRoute),
                 false => Ok(()),
             };
         }
-        let asking = routes.iter().filter(|(_, ends)| ends.above).map(|(id, _)| *id);
+        let asking = routes.iter().filter(|(_, sides)| sides.parents).map(|(id, _)| *id);
         let mut known: HashSet<ObjectId> = asking.clone().collect();
         let mut todo: Vec<ObjectId> = self.touched.iter().map(|it| it.id).chain(asking).collect();
         while let Some(id) = todo.pop() {
@@ -93,7 +93,7 @@ impl Step<'_> {
                     self.dependency_index.rivals(route, |it| {
                         let is_there = self.next.objects.shared(it).is_some_and(|it| rival(&it.id).is_some());
                         if is_there && known.insert(it) {
-                            routes.push((it, Ends::ABOVE));
+                            routes.push((it, LinkSides::PARENTS));
                             todo.push(it);
                         }
                     });

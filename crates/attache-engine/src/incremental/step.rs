@@ -19,7 +19,7 @@ use crate::model::{Model, Moved, RefCounts};
 use crate::object::ObjectId;
 use crate::policy::{self, PolicyId, TargetSpec};
 use crate::topology::api::{self, GATEWAY_API, RouteKind};
-use crate::topology::{Edited, Level, NodeId, Unfollowable};
+use crate::topology::{Edited, Level, NeedsRebuild, NodeId};
 
 /// A step that is being made.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Refolded {
 
 impl Step<'_> {
     /// Brings the topology up to date, and what is attached to it. Nothing else hangs on the change if there is no answer.
-    pub fn link(&mut self) -> Result<Option<Linked>, Unfollowable> {
+    pub fn link(&mut self) -> Result<Option<Linked>, NeedsRebuild> {
         self.touched.iter().try_for_each(|touched| self.is_followed(touched))?;
         self.edit_nodes()?;
         let named = self.settle_names()?;
@@ -131,28 +131,30 @@ impl Step<'_> {
     }
 
     /// Whether a change is one that can be followed.
-    fn is_followed(&self, touched: &Touched) -> Result<(), Unfollowable> {
-        let (Some(id), what) = (touched.name(), touched.what) else { return Err(Unfollowable) };
+    fn is_followed(&self, touched: &Touched) -> Result<(), NeedsRebuild> {
+        let (Some(id), what) = (touched.name(), touched.what) else { return Err(NeedsRebuild::UnknownObject) };
         if tells_of_kinds(&self.before, id) {
-            return Err(Unfollowable);
+            return Err(NeedsRebuild::PolicyKinds);
         }
         let kinds = &self.next.kinds;
         // A CRD that may be that of a policy is a problem only where there are objects of it.
         let unlabelled = kinds.unlabelled().iter().filter_map(|crd| infer::Crd::read(self.next.objects.get(*crd)));
         if what.exists && unlabelled.into_iter().any(|crd| crd.group() == id.group && crd.kind() == id.kind) {
-            return Err(Unfollowable);
+            return Err(NeedsRebuild::PolicyKinds);
         }
         if what.exists && kinds.iter().any(|(_, kind)| kind.virtual_targets.iter().any(|it| it.is(&id.group, &id.kind)))
         {
-            return Err(Unfollowable);
+            return Err(NeedsRebuild::VirtualTarget);
         }
         if !what.counts() {
             return Ok(());
         }
         match api::level(&id.group, &id.kind) {
-            Level::GatewayClass | Level::Gateway | Level::Namespace if self.has_waypoints() => Err(Unfollowable),
+            Level::GatewayClass | Level::Gateway | Level::Namespace if self.has_waypoints() => {
+                Err(NeedsRebuild::Waypoints)
+            }
             Level::Route if self.dependency_index.any_delegates_by_label() && id.kind == RouteKind::Http.name() => {
-                Err(Unfollowable)
+                Err(NeedsRebuild::Delegation)
             }
             _ => match kinds.find(&id.group, &id.kind) {
                 Some(kind) => self.is_followed_policy(touched, kind),
@@ -166,10 +168,10 @@ impl Step<'_> {
         self.kinds().any(|kind| self.next.kinds.get(kind).waypoints.is_some())
     }
 
-    fn is_followed_policy(&self, touched: &Touched, id: KindId) -> Result<(), Unfollowable> {
+    fn is_followed_policy(&self, touched: &Touched, id: KindId) -> Result<(), NeedsRebuild> {
         let kind = self.next.kinds.get(id);
         if kind.bindings.is_some() {
-            return Err(Unfollowable);
+            return Err(NeedsRebuild::Bindings);
         }
         if kind.virtual_targets.is_empty() {
             return Ok(());
@@ -183,13 +185,13 @@ impl Step<'_> {
             _ => false,
         };
         match reads.flat_map(|policy| policy.targets).any(|target| is_virtual(&target.wanted)) {
-            true => Err(Unfollowable),
+            true => Err(NeedsRebuild::VirtualTarget),
             false => Ok(()),
         }
     }
 
     /// Adds and removes the nodes of objects, and reads the sections of those that say something else.
-    fn edit_nodes(&mut self) -> Result<(), Unfollowable> {
+    fn edit_nodes(&mut self) -> Result<(), NeedsRebuild> {
         let touched = self.touched;
         for it in touched.iter().filter(|it| it.what.counts()) {
             match (&it.before, &it.after) {

@@ -11,14 +11,11 @@ use hashbrown::HashSet;
 use super::api::{self, RouteKind};
 use super::ids::Ids;
 use super::index::Index;
+use super::needs_rebuild::NeedsRebuild;
 use super::routes::ParentRequest;
 use super::sections::Section;
 use super::{Level, Node, NodeId, Owner, Topology, contest, sections};
 use crate::object::{Object, ObjectId, Objects};
-
-/// A change that is not followed step by step.
-#[derive(Clone, Copy, Debug)]
-pub struct Unfollowable;
 
 /// Where a topology was changed.
 #[derive(Debug, Default)]
@@ -73,12 +70,12 @@ impl Edited {
 
 impl Topology {
     /// Adds the node of an object, and those of its sections if it is no route. It lives nowhere yet.
-    pub fn add(&mut self, objects: &Objects, id: ObjectId, edited: &mut Edited) -> Result<(), Unfollowable> {
+    pub fn add(&mut self, objects: &Objects, id: ObjectId, edited: &mut Edited) -> Result<(), NeedsRebuild> {
         let object = objects.get(id);
         let node = NodeId::whole(id);
         let level = api::level(&object.id.group, &object.id.kind);
         if self.is_named(&object.id) && !matches!(level, Level::Namespace | Level::GatewayClass) {
-            return Err(Unfollowable);
+            return Err(NeedsRebuild::VirtualTarget);
         }
         *self.nodes.entry(node) = Some(Node::new(level, Owner::Object(id)));
         self.count += 1;
@@ -89,7 +86,7 @@ impl Topology {
     }
 
     /// Takes the nodes of an object away. Whoever links to it must be linked again.
-    pub fn remove(&mut self, id: ObjectId, edited: &mut Edited) -> Result<(), Unfollowable> {
+    pub fn remove(&mut self, id: ObjectId, edited: &mut Edited) -> Result<(), NeedsRebuild> {
         let node = NodeId::whole(id);
         match self.node(node).level {
             Level::Route => self.unlink(node, edited)?,

@@ -25,6 +25,7 @@ pub(crate) mod listeners;
 pub(crate) mod matches;
 mod namespaces;
 mod naming;
+mod needs_rebuild;
 mod node;
 mod order;
 pub(crate) mod reference;
@@ -48,14 +49,15 @@ use crate::value::Value;
 use listeners::Listener;
 use refusal::Denied;
 
-pub(crate) use edit::{Edited, Unfollowable};
+pub(crate) use edit::Edited;
 pub use grants::Grants;
 pub use labels::label;
 pub use namespaces::Namespace;
+pub(crate) use needs_rebuild::NeedsRebuild;
 pub(crate) use node::NodeVec;
 pub use node::{Level, Node, NodeId, NodeMap, Owner};
 pub use refusal::{Refusal, Refused};
-pub(crate) use relink::Ends;
+pub(crate) use relink::LinkSides;
 
 #[cold]
 fn nowhere<'n>() -> &'n Node {

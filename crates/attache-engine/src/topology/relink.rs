@@ -1,9 +1,10 @@
 //! Links routes again, at a cost that depends on how many they are.
 
 use super::api;
-use super::edit::{Edited, Unfollowable};
+use super::edit::Edited;
 use super::ids::Ids;
 use super::index::{Found, Index};
+use super::needs_rebuild::NeedsRebuild;
 use super::node::Node;
 use super::refusal::Denied;
 use super::routes::{ParentRequest, RouteAttacher};
@@ -13,24 +14,24 @@ use crate::object::{ObjectId, Objects};
 
 /// Which links of a route are found again: those to its parents, those to its backends, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
-    pub above: bool,
-    pub below: bool,
+pub struct LinkSides {
+    pub parents: bool,
+    pub backends: bool,
 }
 
-impl Ends {
-    pub const ABOVE: Ends = Ends { above: true, below: false };
-    pub const BELOW: Ends = Ends { above: false, below: true };
-    pub const BOTH: Ends = Ends { above: true, below: true };
+impl LinkSides {
+    pub const PARENTS: LinkSides = LinkSides { parents: true, backends: false };
+    pub const BACKENDS: LinkSides = LinkSides { parents: false, backends: true };
+    pub const BOTH: LinkSides = LinkSides { parents: true, backends: true };
 
-    fn and(self, other: Ends) -> Ends {
-        Ends { above: self.above || other.above, below: self.below || other.below }
+    fn union(self, other: LinkSides) -> LinkSides {
+        LinkSides { parents: self.parents || other.parents, backends: self.backends || other.backends }
     }
 }
 
 /// What was found of one route.
 struct OfRoute<'f> {
-    ends: Ends,
+    sides: LinkSides,
     links: &'f [(NodeId, NodeId)],
     frontends: &'f [(ObjectId, NodeId)],
     rules: &'f [Section],
@@ -49,7 +50,7 @@ struct Hung {
 
 impl Found {
     /// What was found of each of some routes, which are all that were looked at, in this order.
-    fn of_each(&self, routes: &[(ObjectId, Ends)]) -> impl Iterator<Item = (ObjectId, OfRoute<'_>)> {
+    fn of_each(&self, routes: &[(ObjectId, LinkSides)]) -> impl Iterator<Item = (ObjectId, OfRoute<'_>)> {
         let mut links = self.links.as_slice();
         let mut frontends = self.frontends.as_slice();
         let mut rules = self.rules.as_slice();
@@ -57,12 +58,12 @@ impl Found {
         let mut ports = self.ports.as_slice();
         let mut denied = self.denied.as_slice();
         let mut first_rule = 0;
-        routes.iter().map(move |&(id, ends)| {
+        routes.iter().map(move |&(id, sides)| {
             let route = NodeId::whole(id);
             let rules = take(&mut rules, |rule| rule.owner == id);
             let last_rule = first_rule + rules.len() as u32;
             let of_route = OfRoute {
-                ends,
+                sides,
                 links: take(&mut links, |(_, it)| *it == route),
                 frontends: take(&mut frontends, |(_, it)| *it == route),
                 rules,
@@ -90,32 +91,32 @@ impl Topology {
     pub fn relink(
         &mut self,
         objects: &Objects,
-        mut routes: Vec<(ObjectId, Ends)>,
+        mut routes: Vec<(ObjectId, LinkSides)>,
         edited: &mut Edited,
-    ) -> Result<(), Unfollowable> {
+    ) -> Result<(), NeedsRebuild> {
         routes.sort_by_key(|(id, _)| *id);
-        routes.dedup_by(|(id, ends), (first, all)| {
-            *all = if id == first { all.and(*ends) } else { *all };
+        routes.dedup_by(|(id, sides), (first, all)| {
+            *all = if id == first { all.union(*sides) } else { *all };
             id == first
         });
         if !self.depths.is_empty() {
             // What is above one route may be below another.
-            routes.iter_mut().for_each(|(_, ends)| *ends = Ends::BOTH);
+            routes.iter_mut().for_each(|(_, sides)| *sides = LinkSides::BOTH);
         }
         let mut found = Found::default();
         {
-            let above = routes.iter().filter(|(_, ends)| ends.above);
+            let above = routes.iter().filter(|(_, sides)| sides.parents);
             let asked: Vec<ParentRequest> = above.flat_map(|(id, _)| ParentRequest::by(objects, *id)).collect();
             let mut owners: Vec<ObjectId> = asked.iter().filter_map(ParentRequest::owner).collect();
             owners.sort_unstable();
             owners.dedup();
             let index = Index::before(objects, self, owners.into_iter());
             let (mut attacher, mut asked) = (RouteAttacher::new(&index), asked.as_slice());
-            for &(id, ends) in &routes {
-                if ends.above {
+            for &(id, sides) in &routes {
+                if sides.parents {
                     attacher.attach(id, take(&mut asked, |it| it.by == id).iter().copied(), &mut found);
                 }
-                if ends.below {
+                if sides.backends {
                     backends::link(&index, id, objects.get(id), &mut found);
                 }
             }
@@ -123,7 +124,7 @@ impl Topology {
             found.denied.sort_by_key(|(by, _)| *by);
         }
         if !found.delegations.is_empty() || !found.adopted.is_empty() {
-            return Err(Unfollowable);
+            return Err(NeedsRebuild::Delegation);
         }
         let mut hung = Hung::default();
         for (id, found) in found.of_each(&routes) {
@@ -136,14 +137,14 @@ impl Topology {
     }
 
     /// Takes all links of a route back.
-    pub(super) fn unlink(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), Unfollowable> {
+    pub(super) fn unlink(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), NeedsRebuild> {
         let mut hung = Hung::default();
         self.hang(route, &[], &mut hung, edited)?;
         self.rehang(hung);
         self.send_nowhere(route, edited)
     }
 
-    fn send_nowhere(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), Unfollowable> {
+    fn send_nowhere(&mut self, route: NodeId, edited: &mut Edited) -> Result<(), NeedsRebuild> {
         self.sections(route).try_for_each(|rule| self.send(rule, &[], &[], edited))
     }
 
@@ -153,9 +154,9 @@ impl Topology {
         found: OfRoute<'_>,
         hung: &mut Hung,
         edited: &mut Edited,
-    ) -> Result<(), Unfollowable> {
+    ) -> Result<(), NeedsRebuild> {
         let route = NodeId::whole(id);
-        let Ends { above, below } = found.ends;
+        let LinkSides { parents: above, backends: below } = found.sides;
         let are_new = below && !self.are_sections(route, found.rules);
         if are_new {
             self.send_nowhere(route, edited)?;
@@ -186,7 +187,7 @@ impl Topology {
         found: &OfRoute<'_>,
         hung: &mut Hung,
         edited: &mut Edited,
-    ) -> Result<(), Unfollowable> {
+    ) -> Result<(), NeedsRebuild> {
         let listeners = found.links.iter().map(|(listener, _)| listener);
         if found.frontends.is_empty() && listeners.clone().eq(self.parents(route)) {
             return Ok(());
@@ -198,7 +199,7 @@ impl Topology {
         self.hang(route, &parents, hung, edited)
     }
 
-    fn link_below(&mut self, route: NodeId, found: &OfRoute<'_>, edited: &mut Edited) -> Result<(), Unfollowable> {
+    fn link_below(&mut self, route: NodeId, found: &OfRoute<'_>, edited: &mut Edited) -> Result<(), NeedsRebuild> {
         let (mut backends, mut ports) = (found.backends, found.ports);
         for (number, rule) in (found.first_rule..).zip(self.sections(route)) {
             let backends = take(&mut backends, |(at, _)| *at == number).iter().map(|(_, backend)| backend);
@@ -238,7 +239,7 @@ impl Topology {
         parents: &[NodeId],
         hung: &mut Hung,
         edited: &mut Edited,
-    ) -> Result<(), Unfollowable> {
+    ) -> Result<(), NeedsRebuild> {
         if self.parents(route) == parents {
             return Ok(());
         }
@@ -246,7 +247,7 @@ impl Topology {
         let old = old.as_slice();
         for &parent in old.iter().filter(|parent| !parents.contains(parent)) {
             match self.node(parent).level {
-                Level::RouteRule => return Err(Unfollowable),
+                Level::RouteRule => return Err(NeedsRebuild::Delegation),
                 Level::Frontend => edited.nodes.push(parent),
                 _ => {}
             }
@@ -279,12 +280,12 @@ impl Topology {
         backends: &[NodeId],
         ports: &[NodeId],
         edited: &mut Edited,
-    ) -> Result<(), Unfollowable> {
+    ) -> Result<(), NeedsRebuild> {
         if self.children(rule) != backends {
             let old = self.children(rule).to_vec();
             for &backend in old.iter().filter(|it| !backends.contains(it)) {
                 if self.node(backend).level == Level::Route {
-                    return Err(Unfollowable);
+                    return Err(NeedsRebuild::Delegation);
                 }
                 self.edit(backend, |node| node.parents.remove(rule));
                 edited.nodes.push(backend);
@@ -292,7 +293,7 @@ impl Topology {
             for &backend in backends.iter().filter(|it| !old.contains(it)) {
                 // What is no backend by its kind becomes one by being named.
                 if self.node(backend).level == Level::Other {
-                    return Err(Unfollowable);
+                    return Err(NeedsRebuild::BackendByReference);
                 }
                 self.edit(backend, |node| node.parents.insert(rule));
                 edited.nodes.push(backend);
@@ -331,7 +332,7 @@ impl Topology {
 
     /// Takes away what nothing hangs on any more: a Service is a parent only if it has routes, and some are backends only
     /// by being named.
-    pub fn settle(&mut self, objects: &Objects, edited: &mut Edited) -> Result<(), Unfollowable> {
+    pub fn settle(&mut self, objects: &Objects, edited: &mut Edited) -> Result<(), NeedsRebuild> {
         let mut lonely = Vec::new();
         for &node in edited.nodes.as_slice() {
             let it = self.node(node);
@@ -340,7 +341,7 @@ impl Topology {
                 Level::Backend if it.section.is_none() && self.parents(node).is_empty() => {
                     let id = self.id(objects, node);
                     if api::level(&id.group, &id.kind) == Level::Other {
-                        return Err(Unfollowable);
+                        return Err(NeedsRebuild::BackendByReference);
                     }
                 }
                 _ => {}

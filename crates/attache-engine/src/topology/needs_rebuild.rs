@@ -1,0 +1,24 @@
+//! The changes that are not applied incrementally.
+
+/// Why a change is not applied incrementally. Everything is built again, and the two states are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeedsRebuild {
+    /// A route delegates to other routes, or did before the change.
+    Delegation,
+    /// An object becomes a backend because a route refers to it, or stops being one. Its kind does not make it a backend.
+    BackendByReference,
+    /// An object exists only because a policy targets it, or did before the change.
+    VirtualTarget,
+    /// A PolicyKind or a CustomResourceDefinition may change which kinds are policies.
+    PolicyKinds,
+    /// Other objects say where policies of this kind are attached.
+    Bindings,
+    /// Labels say which Gateway is in front of a Service.
+    Waypoints,
+    /// The namespace whose policies hold for the whole cluster has a new node.
+    RootNamespace,
+    /// The first GRPCRoute appears beside HTTPRoutes, or the other way round: from now on they compete for hostnames.
+    FirstCompetingRoute,
+    /// An object has neither a state before the change nor one after it.
+    UnknownObject,
+}
