@@ -4,7 +4,7 @@ use crate::object::SourceLocation;
 use crate::value::{Path, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct UnmetExpectation {
     /// What was looked at: `ColorPolicy in Gateway/default/g1 > HTTPRoute/default/r1`.
     pub about: String,
     /// Where the test says what it expects.

@@ -21,7 +21,7 @@ use crate::request::Request;
 use crate::text::settle_scopes;
 use crate::value::{Path, Value};
 
-pub use failure::{Failure, Mismatch};
+pub use failure::{Mismatch, UnmetExpectation};
 pub use read::{is_test, read};
 
 use name::{NodeName, PolicyName};
@@ -152,8 +152,8 @@ struct ExpectedRequest {
 
 /// What came of a test. It has passed if there is nothing here.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    pub failures: Vec<Failure>,
+pub struct TestOutcome {
+    pub failures: Vec<UnmetExpectation>,
     /// What is wrong with the test itself: no answer can be trusted.
     pub problems: Vec<Problem>,
 }
@@ -173,7 +173,7 @@ impl PolicyTest {
     }
 
     /// Runs the test. `files` holds the objects of its files.
-    pub fn run(&self, files: Vec<Object>, built_in: &[PolicyKind], settings: Settings) -> Outcome {
+    pub fn run(&self, files: Vec<Object>, built_in: &[PolicyKind], settings: Settings) -> TestOutcome {
         let engine = Engine::new(Objects::new(self.objects(files, built_in)), built_in, settings);
         let mut outcome = check::check(self, &engine);
         outcome.problems.extend(engine.problems().iter().filter(|problem| problem.is_error()).cloned());

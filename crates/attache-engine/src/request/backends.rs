@@ -1,7 +1,7 @@
 //! The backends of a rule, and how much each gets.
 
 use super::client::Request;
-use super::filters::Filtered;
+use super::filters::FilterEffects;
 use crate::model::World;
 use crate::object::Object;
 use crate::topology::delegation;
@@ -18,7 +18,7 @@ pub struct Backend {
     /// The backend and its port, or why it cannot be used.
     pub found: Result<(NodeId, Option<NodeId>), Refusal>,
     /// What happens to requests that are sent there, and only to those.
-    pub filtered: Filtered,
+    pub filter_effects: FilterEffects,
 }
 
 impl Backend {
@@ -52,7 +52,7 @@ impl<'w> Resolve<'w> {
             port: reference.port,
             weight: u64::try_from(weight).unwrap_or(0),
             found,
-            filtered: Filtered::default(),
+            filter_effects: FilterEffects::default(),
         })
     }
 
@@ -62,7 +62,7 @@ impl<'w> Resolve<'w> {
         named
             .filter_map(|named| {
                 let mut backend = self.backend(route, named)?;
-                backend.filtered.apply(self, request, route, named.list_at("filters"), prefix);
+                backend.filter_effects.apply(self, request, route, named.list_at("filters"), prefix);
                 Some(backend)
             })
             .collect()

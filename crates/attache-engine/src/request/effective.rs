@@ -1,13 +1,13 @@
 //! The effective policies on the way of a request.
 
-use super::Trace;
+use super::RequestTrace;
 use super::client::Request;
 use crate::engine::Engine;
 use crate::model::{Model, Scope};
 use crate::topology::NodeId;
 
 /// For each kind, the scopes that lie on the way.
-pub fn effective(engine: &Engine, request: &Request, trace: &Trace) -> Vec<(Model, Vec<Scope>)> {
+pub fn effective(engine: &Engine, request: &Request, trace: &RequestTrace) -> Vec<(Model, Vec<Scope>)> {
     let way = way(engine, trace);
     let world = engine.world();
     let from = request.from.as_deref().filter(|_| trace.service.is_some());
@@ -38,7 +38,7 @@ pub fn effective(engine: &Engine, request: &Request, trace: &Trace) -> Vec<(Mode
 }
 
 /// Every node that the request passes, from the class of the gateway to the ports of the backends.
-fn way(engine: &Engine, trace: &Trace) -> Vec<NodeId> {
+fn way(engine: &Engine, trace: &RequestTrace) -> Vec<NodeId> {
     let topology = engine.topology();
     let mut way = Vec::new();
     if let Some(gateway) = trace.gateway {

@@ -9,7 +9,7 @@ use crate::value::Value;
 
 /// What has been done to a request.
 #[derive(Debug, Default)]
-pub struct Filtered {
+pub struct FilterEffects {
     pub redirect: Option<Redirect>,
     pub rewrite: Rewrite,
     /// Of the request, on its way to the backend.
@@ -41,7 +41,7 @@ pub struct Rewrite {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum HeaderOperation {
     Set,
     Add,
     Remove,
@@ -49,7 +49,7 @@ pub enum Change {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderChange {
-    pub change: Change,
+    pub change: HeaderOperation,
     pub name: String,
     /// What is set or added.
     pub value: Option<String>,
@@ -79,7 +79,7 @@ impl Redirect {
     }
 }
 
-impl Filtered {
+impl FilterEffects {
     /// Takes note of the filters of a route. `prefix` is the path prefix by which the request came, and `port` the
     /// one at which.
     pub fn apply(
@@ -131,7 +131,7 @@ impl Filtered {
 
 /// `set` overwrites, then `add` appends, then `remove` deletes, as proxies do it whatever the order in the filter.
 fn change_headers(filter: &Value, changes: &mut Vec<HeaderChange>) {
-    for (field, change) in [("set", Change::Set), ("add", Change::Add)] {
+    for (field, change) in [("set", HeaderOperation::Set), ("add", HeaderOperation::Add)] {
         changes.extend(filter.list_at(field).iter().map(|header| HeaderChange {
             change,
             name: header.get_str("name").unwrap_or_default().to_owned(),
@@ -139,16 +139,20 @@ fn change_headers(filter: &Value, changes: &mut Vec<HeaderChange>) {
         }));
     }
     let removed = filter.list_at("remove").iter().filter_map(Value::as_str);
-    changes.extend(removed.map(|name| HeaderChange { change: Change::Remove, name: name.to_owned(), value: None }));
+    changes.extend(removed.map(|name| HeaderChange {
+        change: HeaderOperation::Remove,
+        name: name.to_owned(),
+        value: None,
+    }));
 }
 
 /// What a header has become after some changes; nothing if it is not sent any more.
 pub fn header_after(request: &Request, changes: &[HeaderChange], name: &str) -> Option<String> {
     let changes = changes.iter().filter(|change| change.name.eq_ignore_ascii_case(name));
     changes.fold(request.header(name), |now, HeaderChange { change, value, .. }| match (change, now) {
-        (Change::Remove, _) => None,
-        (Change::Add, Some(now)) => Some(format!("{now},{}", value.as_deref().unwrap_or_default())),
-        (Change::Set | Change::Add, _) => value.clone(),
+        (HeaderOperation::Remove, _) => None,
+        (HeaderOperation::Add, Some(now)) => Some(format!("{now},{}", value.as_deref().unwrap_or_default())),
+        (HeaderOperation::Set | HeaderOperation::Add, _) => value.clone(),
     })
 }
 

@@ -16,7 +16,7 @@ pub struct ListenerView<'o> {
 
 /// What comes of a request at the doors of a gateway.
 #[derive(Debug)]
-pub enum Reception<'o> {
+pub enum ListenerChoice<'o> {
     Taken(ListenerView<'o>),
     /// Somebody else should be asked for this host: over this connection there is no way to them.
     Misdirected {
@@ -27,12 +27,12 @@ pub enum Reception<'o> {
     Unknown {
         by: ListenerView<'o>,
     },
-    Nobody(Nobody),
+    NoListener(NoListener),
 }
 
 /// Why no listener takes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Nobody {
+pub enum NoListener {
     Port,
     Protocol,
     Name,
@@ -51,19 +51,19 @@ pub fn suits(request: &Request, listener: &ListenerView) -> bool {
     on_port(request, listener) && speaks(request, listener) && knows(request, listener)
 }
 
-pub fn receive<'o>(request: &Request, listeners: &[ListenerView<'o>]) -> Reception<'o> {
+pub fn receive<'o>(request: &Request, listeners: &[ListenerView<'o>]) -> ListenerChoice<'o> {
     let mut open: Vec<ListenerView> = listeners.to_vec();
     for (holds, otherwise) in
-        [(on_port as fn(&_, &_) -> _, Nobody::Port), (speaks, Nobody::Protocol), (knows, Nobody::Name)]
+        [(on_port as fn(&_, &_) -> _, NoListener::Port), (speaks, NoListener::Protocol), (knows, NoListener::Name)]
     {
         open.retain(|listener| holds(request, listener));
         if open.is_empty() {
-            return Reception::Nobody(otherwise);
+            return ListenerChoice::NoListener(otherwise);
         }
     }
-    let Some(by) = most_specific(&open) else { return Reception::Nobody(Nobody::Name) };
+    let Some(by) = most_specific(&open) else { return ListenerChoice::NoListener(NoListener::Name) };
     if by.listener.protocol != Protocol::Https {
-        return Reception::Taken(by);
+        return ListenerChoice::Taken(by);
     }
     let is_https =
         |listener: &&ListenerView| on_port(request, listener) && listener.listener.protocol == Protocol::Https;
@@ -71,14 +71,14 @@ pub fn receive<'o>(request: &Request, listeners: &[ListenerView<'o>]) -> Recepti
         listeners.iter().filter(is_https).filter(|listener| covers(listener.listener.hostname, &request.host)).copied();
     let knows_host = covers(by.listener.hostname, &request.host);
     match most_specific(&for_host.collect::<Vec<_>>()) {
-        None => Reception::Unknown { by },
-        Some(better) if knows_host && of(&better) <= of(&by) => Reception::Taken(by),
-        Some(better) => Reception::Misdirected { by, better },
+        None => ListenerChoice::Unknown { by },
+        Some(better) if knows_host && of(&better) <= of(&by) => ListenerChoice::Taken(by),
+        Some(better) => ListenerChoice::Misdirected { by, better },
     }
 }
 
 /// Why a listener does not take a request that another one takes.
-pub fn passed_over(request: &Request, listener: &ListenerView) -> String {
+pub fn not_chosen(request: &Request, listener: &ListenerView) -> String {
     let Listener { port, hostname, spec, .. } = listener.listener;
     let protocol = spec.get_str("protocol").unwrap_or_default();
     if !on_port(request, listener) {

@@ -12,14 +12,14 @@ const MOST_PATTERN: usize = 1 << 20;
 
 /// A match that holds.
 #[derive(Clone, Debug)]
-pub struct Fit<'o> {
-    pub rank: Rank,
+pub struct MatchDetails<'o> {
+    pub rank: MatchRank,
     /// The path prefix that it asks for, if it asks for one.
     pub prefix: Option<Cow<'o, str>>,
 }
 
 /// How much a match asks for, what counts most first.
-pub type Rank = [usize; 5];
+pub type MatchRank = [usize; 5];
 
 /// Why the match with the greater number at a place of the rank goes first.
 pub const HTTP_RANK: [&str; 5] = [
@@ -34,15 +34,15 @@ pub const GRPC_RANK: [&str; 5] =
 
 /// What a match asks for and the request does not have.
 #[derive(Clone, Debug)]
-pub enum Mismatch<'o> {
+pub enum MatchFailure<'o> {
     Path(PathMatch<'o>),
     Method(&'o str),
     Header {
-        condition: Condition<'o>,
+        condition: MatchCondition<'o>,
         sent: Option<String>,
     },
     Parameter {
-        condition: Condition<'o>,
+        condition: MatchCondition<'o>,
         sent: Option<String>,
         other_case: Option<String>,
     },
@@ -65,7 +65,7 @@ pub enum PathMatch<'o> {
 
 /// A header or a query parameter that must have a value.
 #[derive(Clone, Copy, Debug)]
-pub struct Condition<'o> {
+pub struct MatchCondition<'o> {
     name: &'o str,
     value: &'o str,
     is_pattern: bool,
@@ -97,7 +97,7 @@ impl<'o> PathMatch<'o> {
         }
     }
 
-    fn holds(&self, path: &str) -> Result<bool, Mismatch<'o>> {
+    fn holds(&self, path: &str) -> Result<bool, MatchFailure<'o>> {
         match self {
             PathMatch::Exact(wanted) => Ok(path == wanted),
             PathMatch::Prefix(prefix) => Ok(below(path, prefix).is_some()),
@@ -113,16 +113,20 @@ pub fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
 }
 
 /// Whether a match of an HTTPRoute holds.
-pub fn http<'o>(request: &Request, wanted: &'o Value, base: Option<&str>) -> Result<Fit<'o>, Mismatch<'o>> {
+pub fn http<'o>(
+    request: &Request,
+    wanted: &'o Value,
+    base: Option<&str>,
+) -> Result<MatchDetails<'o>, MatchFailure<'o>> {
     let path = PathMatch::read(wanted, base);
     // Patterns are dear: what is cheap is looked at first.
     let is_pattern = matches!(path, PathMatch::Pattern(_));
     if !is_pattern && !path.holds(&request.path)? {
-        return Err(Mismatch::Path(path));
+        return Err(MatchFailure::Path(path));
     }
     let method = wanted.get_str("method").filter(|method| !method.is_empty());
     if let Some(method) = method.filter(|method| *method != request.method) {
-        return Err(Mismatch::Method(method));
+        return Err(MatchFailure::Method(method));
     }
     let headers = headers(request, wanted)?;
     let parameters = conditions(wanted.list_at("queryParams"), |a, b| a == b);
@@ -131,20 +135,20 @@ pub fn http<'o>(request: &Request, wanted: &'o Value, base: Option<&str>) -> Res
         if !condition.holds(sent.as_deref())? {
             let mut names = request.parameters();
             let other_case = names.find(|name| name != condition.name && name.eq_ignore_ascii_case(condition.name));
-            return Err(Mismatch::Parameter { condition: *condition, sent, other_case });
+            return Err(MatchFailure::Parameter { condition: *condition, sent, other_case });
         }
     }
     if is_pattern && !path.holds(&request.path)? {
-        return Err(Mismatch::Path(path));
+        return Err(MatchFailure::Path(path));
     }
     let (kind, length) = path.rank();
     let rank = [kind, length, usize::from(method.is_some()), headers, parameters.len()];
     let prefix = if let PathMatch::Prefix(prefix) = path { Some(prefix) } else { None };
-    Ok(Fit { rank, prefix })
+    Ok(MatchDetails { rank, prefix })
 }
 
 /// Whether a match of a GRPCRoute holds.
-pub fn grpc<'o>(request: &Request, wanted: &'o Value) -> Result<Fit<'o>, Mismatch<'o>> {
+pub fn grpc<'o>(request: &Request, wanted: &'o Value) -> Result<MatchDetails<'o>, MatchFailure<'o>> {
     let called = request.path.strip_prefix('/').unwrap_or(&request.path);
     let (service, method) = called.rsplit_once('/').unwrap_or((called, ""));
     let call = wanted.get("method").unwrap_or(&Value::Null);
@@ -156,20 +160,20 @@ pub fn grpc<'o>(request: &Request, wanted: &'o Value) -> Result<Fit<'o>, Mismatc
         Some(wanted) => Ok(wanted == called),
     };
     if !holds(part("service"), service)? {
-        return Err(Mismatch::Service(part("service").unwrap_or_default()));
+        return Err(MatchFailure::Service(part("service").unwrap_or_default()));
     }
     if !holds(part("method"), method)? {
-        return Err(Mismatch::GrpcMethod(part("method").unwrap_or_default()));
+        return Err(MatchFailure::GrpcMethod(part("method").unwrap_or_default()));
     }
     let length = |name| part(name).map_or(0, str::len);
     let (service, method) = (length("service"), length("method"));
     // The length of a pattern says nothing of how much it asks for: as with paths, what is exact goes first.
     let kind = if service + method == 0 { 0 } else { 2 - usize::from(is_pattern) };
-    Ok(Fit { rank: [kind, service, method, headers(request, wanted)?, 0], prefix: None })
+    Ok(MatchDetails { rank: [kind, service, method, headers(request, wanted)?, 0], prefix: None })
 }
 
 /// The number of headers that a match asks for, if the request has them.
-fn headers<'o>(request: &Request, wanted: &'o Value) -> Result<usize, Mismatch<'o>> {
+fn headers<'o>(request: &Request, wanted: &'o Value) -> Result<usize, MatchFailure<'o>> {
     let conditions = conditions(wanted.list_at("headers"), str::eq_ignore_ascii_case);
     for condition in &conditions {
         let sent = match condition.name.eq_ignore_ascii_case("host") {
@@ -177,27 +181,27 @@ fn headers<'o>(request: &Request, wanted: &'o Value) -> Result<usize, Mismatch<'
             false => request.header(condition.name),
         };
         if !condition.holds(sent.as_deref())? {
-            return Err(Mismatch::Header { condition: *condition, sent });
+            return Err(MatchFailure::Header { condition: *condition, sent });
         }
     }
     Ok(conditions.len())
 }
 
 /// Of conditions with one name, the first counts.
-fn conditions(list: &[Value], same: impl Fn(&str, &str) -> bool) -> Vec<Condition<'_>> {
-    let mut found: Vec<Condition> = Vec::new();
+fn conditions(list: &[Value], same: impl Fn(&str, &str) -> bool) -> Vec<MatchCondition<'_>> {
+    let mut found: Vec<MatchCondition> = Vec::new();
     for value in list {
         let name = value.get_str("name").unwrap_or_default();
         if !found.iter().any(|condition| same(condition.name, name)) {
             let is_pattern = value.get_str("type") == Some("RegularExpression");
-            found.push(Condition { name, value: value.get_str("value").unwrap_or_default(), is_pattern });
+            found.push(MatchCondition { name, value: value.get_str("value").unwrap_or_default(), is_pattern });
         }
     }
     found
 }
 
-impl<'o> Condition<'o> {
-    fn holds(&self, sent: Option<&str>) -> Result<bool, Mismatch<'o>> {
+impl<'o> MatchCondition<'o> {
+    fn holds(&self, sent: Option<&str>) -> Result<bool, MatchFailure<'o>> {
         match sent {
             None => Ok(false),
             Some(sent) if self.is_pattern => matches_pattern(self.value, sent),
@@ -207,9 +211,9 @@ impl<'o> Condition<'o> {
 }
 
 /// Whether the whole text is like a pattern: that is how most implementations read it.
-fn matches_pattern<'o>(pattern: &'o str, text: &str) -> Result<bool, Mismatch<'o>> {
+fn matches_pattern<'o>(pattern: &'o str, text: &str) -> Result<bool, MatchFailure<'o>> {
     let regex = pattern::compile(&format!("^(?:{pattern})$"), MOST_PATTERN);
-    regex.map(|regex| regex.is_match(text)).map_err(|error| Mismatch::Pattern { pattern, error })
+    regex.map(|regex| regex.is_match(text)).map_err(|error| MatchFailure::Pattern { pattern, error })
 }
 
 /// What a match asks for, on one line: `PathPrefix /menu, method GET`.
@@ -226,9 +230,9 @@ pub fn describe(wanted: &Value, base: Option<&str>) -> String {
         }
         None => {}
     }
-    let header = |condition: Condition| format!("header {condition:#}");
+    let header = |condition: MatchCondition| format!("header {condition:#}");
     parts.extend(conditions(wanted.list_at("headers"), str::eq_ignore_ascii_case).into_iter().map(header));
-    let parameter = |condition: Condition| format!("query {condition}");
+    let parameter = |condition: MatchCondition| format!("query {condition}");
     parts.extend(conditions(wanted.list_at("queryParams"), |a, b| a == b).into_iter().map(parameter));
     if parts.is_empty() { "anything".to_owned() } else { parts.join(", ") }
 }
@@ -244,9 +248,9 @@ impl fmt::Display for PathMatch<'_> {
 }
 
 /// `name=value`, or with `#` as headers are written, `name: value`.
-impl fmt::Display for Condition<'_> {
+impl fmt::Display for MatchCondition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Condition { name, value, is_pattern } = self;
+        let MatchCondition { name, value, is_pattern } = self;
         let between = if f.alternate() { ": " } else { "=" };
         let like = if *is_pattern { "like " } else { "" };
         write!(f, "{name}{between}{like}{value}")
@@ -254,28 +258,32 @@ impl fmt::Display for Condition<'_> {
 }
 
 /// Completes "it …".
-impl fmt::Display for Mismatch<'_> {
+impl fmt::Display for MatchFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mismatch::Path(path) => write!(f, "asks for {path}"),
-            Mismatch::Method(method) => write!(f, "asks for method {method}"),
-            Mismatch::Header { condition, sent: None } => write!(f, "asks for header {condition:#}, which is not sent"),
-            Mismatch::Header { condition, sent: Some(sent) } => write!(f, "asks for header {condition:#}, not {sent}"),
-            Mismatch::Parameter { condition, other_case: Some(name), .. } => {
+            MatchFailure::Path(path) => write!(f, "asks for {path}"),
+            MatchFailure::Method(method) => write!(f, "asks for method {method}"),
+            MatchFailure::Header { condition, sent: None } => {
+                write!(f, "asks for header {condition:#}, which is not sent")
+            }
+            MatchFailure::Header { condition, sent: Some(sent) } => {
+                write!(f, "asks for header {condition:#}, not {sent}")
+            }
+            MatchFailure::Parameter { condition, other_case: Some(name), .. } => {
                 write!(f, "asks for query {condition}; `{name}` is another name, for case matters")
             }
-            Mismatch::Parameter { condition, sent: None, .. } => {
+            MatchFailure::Parameter { condition, sent: None, .. } => {
                 write!(f, "asks for query {condition}, which is not sent")
             }
-            Mismatch::Parameter { condition, sent: Some(sent), .. } => {
+            MatchFailure::Parameter { condition, sent: Some(sent), .. } => {
                 write!(f, "asks for query {condition}, not {sent}")
             }
-            Mismatch::Service(service) => write!(f, "asks for gRPC service {service}"),
-            Mismatch::GrpcMethod(method) => write!(f, "asks for gRPC method {method}"),
-            Mismatch::Pattern { pattern, error } => {
+            MatchFailure::Service(service) => write!(f, "asks for gRPC service {service}"),
+            MatchFailure::GrpcMethod(method) => write!(f, "asks for gRPC method {method}"),
+            MatchFailure::Pattern { pattern, error } => {
                 write!(f, "has a pattern that cannot be used, `{pattern}`: {error}")
             }
-            Mismatch::Outside => f.write_str("has no part in what the rule above hands on"),
+            MatchFailure::Outside => f.write_str("has no part in what the rule above hands on"),
         }
     }
 }

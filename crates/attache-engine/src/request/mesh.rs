@@ -2,11 +2,11 @@
 
 use super::backends::Backend;
 use super::client::{Request, Scheme};
-use super::filters::Filtered;
-use super::others::Others;
+use super::filters::FilterEffects;
+use super::not_chosen::NotChosenList;
 use super::rules::{self, Route};
 use super::through::{of_kind, of_other_kinds, serve};
-use super::{Outcome, Trace};
+use super::{RequestOutcome, RequestTrace};
 use crate::model::World;
 use crate::object::Object;
 use crate::topology::api::{RouteKind, is_frontend};
@@ -28,13 +28,13 @@ pub fn service_named(world: World<'_>, host: &str, from: Option<&str>) -> Option
     world.objects.lookup("", "Service", namespace, name).map(NodeId::whole)
 }
 
-pub fn call(world: World<'_>, request: &Request, service: NodeId, why: bool) -> Trace {
-    let mut others = Others { wanted: why, list: Vec::new() };
-    let trace = behind(world, request, service, &mut others);
-    Trace { service: Some(service), passed_over: others.list, ..trace }
+pub fn call(world: World<'_>, request: &Request, service: NodeId, why: bool) -> RequestTrace {
+    let mut not_chosen = NotChosenList { wanted: why, list: Vec::new() };
+    let trace = behind(world, request, service, &mut not_chosen);
+    RequestTrace { service: Some(service), not_chosen: not_chosen.list, ..trace }
 }
 
-fn behind(world: World<'_>, request: &Request, service: NodeId, others: &mut Others) -> Trace {
+fn behind(world: World<'_>, request: &Request, service: NodeId, not_chosen: &mut NotChosenList) -> RequestTrace {
     let World { objects, topology, .. } = world;
     let id = topology.id(objects, service);
     let mut ports = topology.sections(service).filter_map(|port| {
@@ -43,12 +43,12 @@ fn behind(world: World<'_>, request: &Request, service: NodeId, others: &mut Oth
     });
     let port = ports.clone().find(|(_, number)| *number == i64::from(request.port)).map(|(port, _)| port);
     if port.is_none() && ports.next().is_some() {
-        return Trace::refused(Outcome::NoListener, None, format!("{id} has no port {}", request.port));
+        return RequestTrace::refused(RequestOutcome::NoListener, None, format!("{id} has no port {}", request.port));
     }
     let attached = topology.frontend(service).map_or(&[][..], |frontend| topology.children(frontend));
     let attached: Vec<NodeId> =
         attached.iter().copied().filter(|route| is_for_port(world, *route, service, request)).collect();
-    let routes = of_client(world, request, &id.namespace, attached, others);
+    let routes = of_client(world, request, &id.namespace, attached, not_chosen);
     if routes.is_empty() {
         return plain(request, id.to_string(), service, port);
     }
@@ -62,13 +62,13 @@ fn behind(world: World<'_>, request: &Request, service: NodeId, others: &mut Oth
     for &kind in kinds {
         let candidates = routes.iter().filter(|route| of_kind(world, **route, kind).is_some());
         let candidates = candidates.map(|node| Route { node: *node, hostname: "" });
-        if let Some(steps) = rules::choose(world, request, kind, candidates, others) {
+        if let Some(steps) = rules::choose(world, request, kind, candidates, not_chosen) {
             return serve(world, request, steps);
         }
     }
-    of_other_kinds(world, &routes, kinds, others);
+    of_other_kinds(world, &routes, kinds, not_chosen);
     let reason = format!("no rule of a route on {id} matches");
-    Trace::refused(Outcome::NotFound, request.scheme.is_http().then_some(404), reason)
+    RequestTrace::refused(RequestOutcome::NotFound, request.scheme.is_http().then_some(404), reason)
 }
 
 /// Whether a route names the Service, or that port of it, as its parent.
@@ -100,7 +100,7 @@ fn of_client(
     request: &Request,
     home: &str,
     attached: Vec<NodeId>,
-    others: &mut Others,
+    not_chosen: &mut NotChosenList,
 ) -> Vec<NodeId> {
     let namespace = |route: &NodeId| world.topology.id(world.objects, *route).namespace.as_str();
     let from = request.from.as_deref();
@@ -112,7 +112,7 @@ fn of_client(
             false => !has_own,
         });
     for route in passed {
-        others.add(route, || match is_consumer(&route) {
+        not_chosen.add(route, || match is_consumer(&route) {
             true => format!("is for clients in namespace {} only", namespace(&route)),
             false => "gives way to routes of the client's own namespace".to_owned(),
         });
@@ -121,13 +121,17 @@ fn of_client(
 }
 
 /// Without routes, the Service serves what it is asked.
-fn plain(request: &Request, name: String, service: NodeId, port: Option<NodeId>) -> Trace {
+fn plain(request: &Request, name: String, service: NodeId, port: Option<NodeId>) -> RequestTrace {
     let backend = Backend {
         name,
         port: Some(i64::from(request.port)),
         weight: 1,
         found: Ok((service, port)),
-        filtered: Filtered::default(),
+        filter_effects: FilterEffects::default(),
     };
-    Trace { status: request.scheme.is_http().then_some(200), backends: vec![backend], ..Trace::new(Outcome::Backend) }
+    RequestTrace {
+        status: request.scheme.is_http().then_some(200),
+        backends: vec![backend],
+        ..RequestTrace::new(RequestOutcome::Backend)
+    }
 }

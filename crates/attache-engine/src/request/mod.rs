@@ -14,7 +14,7 @@ mod host;
 mod listener;
 mod matching;
 mod mesh;
-mod others;
+mod not_chosen;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -27,9 +27,9 @@ pub use backends::Backend;
 pub use client::{Request, Scheme};
 pub use cors::Cors;
 pub use effective::effective;
-pub use filters::{Change, Filtered, HeaderChange, Mirror, Redirect, Rewrite, header_after};
+pub use filters::{FilterEffects, HeaderChange, HeaderOperation, Mirror, Redirect, Rewrite, header_after};
 pub use mesh::service_named;
-pub use others::PassedOver;
+pub use not_chosen::NotChosen;
 pub use through::any_gateway;
 
 /// Where a request comes in.
@@ -41,7 +41,7 @@ pub enum Entrance {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     Backend,
     Redirect,
     /// The gateway answers a CORS preflight itself.
@@ -54,28 +54,28 @@ pub enum Outcome {
     NoListener,
 }
 
-impl Outcome {
+impl RequestOutcome {
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Backend => "Backend",
-            Outcome::Redirect => "Redirect",
-            Outcome::Preflight => "Preflight",
-            Outcome::NotFound => "NotFound",
-            Outcome::InvalidBackend => "InvalidBackend",
-            Outcome::NoListener => "NoListener",
+            RequestOutcome::Backend => "Backend",
+            RequestOutcome::Redirect => "Redirect",
+            RequestOutcome::Preflight => "Preflight",
+            RequestOutcome::NotFound => "NotFound",
+            RequestOutcome::InvalidBackend => "InvalidBackend",
+            RequestOutcome::NoListener => "NoListener",
         }
     }
 
     /// Whether somebody serves the request.
     pub fn is_served(self) -> bool {
-        matches!(self, Outcome::Backend | Outcome::Redirect | Outcome::Preflight)
+        matches!(self, RequestOutcome::Backend | RequestOutcome::Redirect | RequestOutcome::Preflight)
     }
 }
 
 /// The way of a request.
 #[derive(Debug)]
-pub struct Trace {
-    pub outcome: Outcome,
+pub struct RequestTrace {
+    pub outcome: RequestOutcome,
     /// The answer's status, if all backends are well; none where no HTTP is spoken, or nobody answers.
     pub status: Option<u16>,
     /// Why the request is not served.
@@ -87,23 +87,23 @@ pub struct Trace {
     /// The hostname by which the request came to the route; empty for any.
     pub hostname: String,
     /// The rule that serves the request, after those that delegate to it.
-    pub rules: Vec<Passed>,
-    pub filtered: Filtered,
+    pub rules: Vec<RuleMatch>,
+    pub filter_effects: FilterEffects,
     pub backends: Vec<Backend>,
     /// What else was there, and why it does not serve the request: if that was asked for.
-    pub passed_over: Vec<PassedOver>,
+    pub not_chosen: Vec<NotChosen>,
 }
 
 /// A rule on the way, and the match of it that holds.
 #[derive(Clone, Debug)]
-pub struct Passed {
+pub struct RuleMatch {
     pub rule: NodeId,
     pub matched: String,
 }
 
-impl Trace {
-    fn new(outcome: Outcome) -> Trace {
-        Trace {
+impl RequestTrace {
+    fn new(outcome: RequestOutcome) -> RequestTrace {
+        RequestTrace {
             outcome,
             status: None,
             reason: None,
@@ -112,14 +112,14 @@ impl Trace {
             service: None,
             hostname: String::new(),
             rules: Vec::new(),
-            filtered: Filtered::default(),
+            filter_effects: FilterEffects::default(),
             backends: Vec::new(),
-            passed_over: Vec::new(),
+            not_chosen: Vec::new(),
         }
     }
 
-    fn refused(outcome: Outcome, status: Option<u16>, reason: impl Into<String>) -> Trace {
-        Trace { status, reason: Some(reason.into()), ..Trace::new(outcome) }
+    fn refused(outcome: RequestOutcome, status: Option<u16>, reason: impl Into<String>) -> RequestTrace {
+        RequestTrace { status, reason: Some(reason.into()), ..RequestTrace::new(outcome) }
     }
 
     /// The rule that serves the request.
@@ -130,15 +130,15 @@ impl Trace {
     /// The status in the words of gRPC, if the request is not served.
     pub fn grpc_status(&self) -> Option<&'static str> {
         match self.outcome {
-            Outcome::NotFound | Outcome::NoListener => self.status.map(|_| "UNIMPLEMENTED"),
-            Outcome::InvalidBackend => Some("UNAVAILABLE"),
-            Outcome::Backend | Outcome::Redirect | Outcome::Preflight => None,
+            RequestOutcome::NotFound | RequestOutcome::NoListener => self.status.map(|_| "UNIMPLEMENTED"),
+            RequestOutcome::InvalidBackend => Some("UNAVAILABLE"),
+            RequestOutcome::Backend | RequestOutcome::Redirect | RequestOutcome::Preflight => None,
         }
     }
 }
 
 /// Follows a request. With `why`, everything that does not serve it says why.
-pub fn trace(world: World<'_>, request: &Request, entrance: Entrance, why: bool) -> Trace {
+pub fn trace(world: World<'_>, request: &Request, entrance: Entrance, why: bool) -> RequestTrace {
     match entrance {
         Entrance::Gateway(gateway) => through::gateway(world, request, gateway, why),
         Entrance::Service(service) => mesh::call(world, request, service, why),

@@ -6,8 +6,8 @@ use hashbrown::HashSet;
 
 use super::client::Request;
 use super::host::{self, HOST_RANK};
-use super::matching::{self, Fit, GRPC_RANK, HTTP_RANK, Mismatch};
-use super::others::Others;
+use super::matching::{self, GRPC_RANK, HTTP_RANK, MatchDetails, MatchFailure};
+use super::not_chosen::NotChosenList;
 use crate::model::World;
 use crate::object::Object;
 use crate::topology::api::RouteKind;
@@ -25,10 +25,10 @@ pub struct Route<'o> {
 
 /// A rule of which a match holds for a request.
 #[derive(Clone, Debug)]
-pub struct Step<'o> {
+pub struct MatchedRule<'o> {
     pub rule: NodeId,
     pub wanted: &'o Value,
-    pub fit: Fit<'o>,
+    pub fit: MatchDetails<'o>,
     /// The path prefix below which the match is meant.
     pub base: Option<String>,
     /// The rule that delegates to this one's route, among all [`Search::steps`].
@@ -38,7 +38,7 @@ pub struct Step<'o> {
 /// A rule that can serve the request.
 #[derive(Debug)]
 struct Candidate<'o> {
-    step: Step<'o>,
+    step: MatchedRule<'o>,
     route: &'o Object,
     position: usize,
     hostname: &'o str,
@@ -49,7 +49,7 @@ struct Search<'w, 'r> {
     request: &'r Request,
     kind: RouteKind,
     /// The rules that delegate.
-    steps: Vec<Step<'w>>,
+    steps: Vec<MatchedRule<'w>>,
     candidates: Vec<Candidate<'w>>,
 }
 
@@ -59,15 +59,15 @@ pub fn choose<'w>(
     request: &Request,
     kind: RouteKind,
     routes: impl Iterator<Item = Route<'w>>,
-    others: &mut Others,
-) -> Option<Vec<Step<'w>>> {
+    not_chosen: &mut NotChosenList,
+) -> Option<Vec<MatchedRule<'w>>> {
     let mut search = Search { world, request, kind, steps: Vec::new(), candidates: Vec::new() };
-    search.look(routes, others);
+    search.look(routes, not_chosen);
     let winner = search.candidates.iter().enumerate().max_by(|(_, a), (_, b)| search.compare(a, b).0)?.0;
     let winner = search.candidates.swap_remove(winner);
     for loser in &search.candidates {
         let name = world.topology.name(world.objects, winner.step.rule);
-        others.add(loser.step.rule, || format!("matches too, but {name} {}", search.compare(&winner, loser).1));
+        not_chosen.add(loser.step.rule, || format!("matches too, but {name} {}", search.compare(&winner, loser).1));
     }
     let mut way = vec![winner.step];
     while let Some(above) = way.last().and_then(|step| step.above).and_then(|above| search.steps.get(above)) {
@@ -86,26 +86,26 @@ pub fn rule(world: World<'_>, rule: NodeId) -> Option<(&Object, &Value)> {
 impl<'w> Search<'w, '_> {
     /// Collects the rules that can serve the request. Nothing is looked at twice, so that routes which delegate to one
     /// another in many ways cost no more than their rules.
-    fn look(&mut self, routes: impl Iterator<Item = Route<'w>>, others: &mut Others) {
+    fn look(&mut self, routes: impl Iterator<Item = Route<'w>>, not_chosen: &mut NotChosenList) {
         let mut seen: HashSet<(NodeId, NodeId, *const Value)> = HashSet::new();
         let mut open: Vec<(Route, Option<usize>)> = routes.map(|route| (route, None)).collect();
         while let Some((route, above)) = open.pop() {
             for (position, rule) in self.world.topology.sections(route.node).enumerate() {
                 let Some((object, value)) = self::rule(self.world, rule) else { continue };
                 if !matches!(self.kind, RouteKind::Http | RouteKind::Grpc) && position > 0 {
-                    others.add(rule, || "is not the first: only that one is used".to_owned());
+                    not_chosen.add(rule, || "is not the first: only that one is used".to_owned());
                     continue;
                 }
                 let below = self.world.topology.children(rule).iter().copied();
                 let below: Vec<NodeId> =
                     below.filter(|it| self.world.topology.node(*it).level == Level::Route).collect();
-                let mut best: Option<Step> = None;
+                let mut best: Option<MatchedRule> = None;
                 let mut mismatches: Vec<String> = Vec::new();
                 for wanted in matches::each(value) {
                     let step = match self.fit(object, rule, wanted, above) {
                         Ok(step) => step,
                         Err(mismatch) => {
-                            if others.wanted {
+                            if not_chosen.wanted {
                                 mismatches.push(mismatch.to_string());
                             }
                             continue;
@@ -122,7 +122,7 @@ impl<'w> Search<'w, '_> {
                     }
                 }
                 match best {
-                    None => others.add(rule, || mismatches.join("; ")),
+                    None => not_chosen.add(rule, || mismatches.join("; ")),
                     Some(step) if below.is_empty() => {
                         self.candidates.push(Candidate { step, route: object, position, hostname: route.hostname });
                     }
@@ -138,20 +138,20 @@ impl<'w> Search<'w, '_> {
         rule: NodeId,
         wanted: &'w Value,
         above: Option<usize>,
-    ) -> Result<Step<'w>, Mismatch<'w>> {
+    ) -> Result<MatchedRule<'w>, MatchFailure<'w>> {
         let parent = above.and_then(|above| self.steps.get(above));
         let mut base = None;
         match parent {
             Some(parent) if inherits_matches(route) => base = parent.fit.prefix.as_deref().map(str::to_owned),
-            Some(parent) if !matches::lies_within(wanted, parent.wanted) => return Err(Mismatch::Outside),
+            Some(parent) if !matches::lies_within(wanted, parent.wanted) => return Err(MatchFailure::Outside),
             _ => {}
         }
         let fit = match self.kind {
             RouteKind::Http => matching::http(self.request, wanted, base.as_deref())?,
             RouteKind::Grpc => matching::grpc(self.request, wanted)?,
-            RouteKind::Tls | RouteKind::Tcp | RouteKind::Udp => Fit { rank: [0; 5], prefix: None },
+            RouteKind::Tls | RouteKind::Tcp | RouteKind::Udp => MatchDetails { rank: [0; 5], prefix: None },
         };
-        Ok(Step { rule, wanted, fit, base, above })
+        Ok(MatchedRule { rule, wanted, fit, base, above })
     }
 
     /// Which of two rules goes first, and why.

@@ -81,7 +81,7 @@ fn many_ways_to_one_route_are_walked_once() {
     let engine = engine(&yaml);
     let request = Request::parse("GET", "http://x/").unwrap();
     let trace = trace(engine.world(), &request, gateway(&engine), true);
-    assert_eq!(trace.outcome, Outcome::InvalidBackend, "{:?}", trace.reason);
+    assert_eq!(trace.outcome, RequestOutcome::InvalidBackend, "{:?}", trace.reason);
     assert!(trace.rules.len() > 10);
 }
 

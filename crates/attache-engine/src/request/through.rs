@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::backends::Resolve;
 use super::client::{Request, Scheme};
-use super::filters::Filtered;
-use super::listener::{self, ListenerView, Nobody, Reception};
-use super::others::Others;
-use super::rules::{self, Route, Step};
-use super::{Outcome, Passed, Trace, host, matching};
+use super::filters::FilterEffects;
+use super::listener::{self, ListenerChoice, ListenerView, NoListener};
+use super::not_chosen::NotChosenList;
+use super::rules::{self, MatchedRule, Route};
+use super::{RequestOutcome, RequestTrace, RuleMatch, host, matching};
 use crate::model::World;
 use crate::object::Object;
 use crate::topology::api::{Protocol, RouteKind};
@@ -20,8 +20,8 @@ pub fn any_gateway(
     request: &Request,
     gateways: impl Iterator<Item = NodeId>,
     why: bool,
-) -> Result<Trace, Vec<NodeId>> {
-    let mut traces: Vec<Trace> = gateways.map(|it| gateway(world, request, it, why)).collect();
+) -> Result<RequestTrace, Vec<NodeId>> {
+    let mut traces: Vec<RequestTrace> = gateways.map(|it| gateway(world, request, it, why)).collect();
     let served: Vec<usize> = (0..traces.len()).filter(|at| traces[*at].rule().is_some()).collect();
     if let &[only] = served.as_slice() {
         return Ok(traces.swap_remove(only));
@@ -38,56 +38,61 @@ pub fn any_gateway(
             let closed = unserved(world, request, &closed.collect::<Vec<_>>());
             let reason = format!("no gateway listens for {} on port {port} and host `{host}`{closed}", scheme.name());
             let status = traces.iter().find_map(|trace| trace.status);
-            Trace::refused(Outcome::NoListener, status, reason)
+            RequestTrace::refused(RequestOutcome::NoListener, status, reason)
         }
         &[only] => return Ok(traces.swap_remove(only)),
         several => {
             let reason = format!("{} gateways listen for it, and none has a rule that matches", several.len());
             let status = several.iter().find_map(|at| traces[*at].status);
-            Trace::refused(Outcome::NotFound, status, reason)
+            RequestTrace::refused(RequestOutcome::NotFound, status, reason)
         }
     };
-    trace.passed_over = traces.into_iter().flat_map(|trace| trace.passed_over).collect();
+    trace.not_chosen = traces.into_iter().flat_map(|trace| trace.not_chosen).collect();
     let mut seen = HashSet::new();
-    trace.passed_over.retain(|other| seen.insert((other.node, other.reason.clone())));
+    trace.not_chosen.retain(|other| seen.insert((other.node, other.reason.clone())));
     Ok(trace)
 }
 
-pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) -> Trace {
-    let mut others = Others { wanted: why, list: Vec::new() };
+pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) -> RequestTrace {
+    let mut not_chosen = NotChosenList { wanted: why, list: Vec::new() };
     let (listeners, closed) = listener::listeners(world, gateway);
     let (trace, taken) = match listener::receive(request, &listeners) {
-        Reception::Taken(by) => (behind(world, request, &by, &mut others), Some(by)),
-        Reception::Misdirected { by, better } => {
+        ListenerChoice::Taken(by) => (behind(world, request, &by, &mut not_chosen), Some(by)),
+        ListenerChoice::Misdirected { by, better } => {
             let reason = format!(
                 "the connection is made for listener `{}`, and `{}` is the one for host `{}`",
                 by.listener.name, better.listener.name, request.host
             );
-            (Trace::refused(Outcome::NotFound, Some(421), reason), Some(by))
+            (RequestTrace::refused(RequestOutcome::NotFound, Some(421), reason), Some(by))
         }
-        Reception::Unknown { by } => {
+        ListenerChoice::Unknown { by } => {
             let reason = format!("listener `{}` is not for host `{}`", by.listener.name, request.host);
-            (Trace::refused(Outcome::NotFound, Some(404), reason), Some(by))
+            (RequestTrace::refused(RequestOutcome::NotFound, Some(404), reason), Some(by))
         }
-        Reception::Nobody(nobody) => (nobody_listens(world, request, gateway, nobody, &closed), None),
+        ListenerChoice::NoListener(nobody) => (nobody_listens(world, request, gateway, nobody, &closed), None),
     };
     for listener in listeners.iter().filter(|listener| taken.is_none_or(|taken| taken.node != listener.node)) {
-        others.add(listener.node, || listener::passed_over(request, listener));
+        not_chosen.add(listener.node, || listener::not_chosen(request, listener));
     }
     for listener in &closed {
-        others.add(listener.node, || {
+        not_chosen.add(listener.node, || {
             let why = world.topology.why_unserved(world.objects, listener.node);
             format!("is not served: {}", why.map_or("", |refused| &refused.message))
         });
     }
     if why {
-        not_attached(world, gateway, &listeners, &mut others);
+        not_attached(world, gateway, &listeners, &mut not_chosen);
     }
-    Trace { gateway: Some(gateway), listener: taken.map(|listener| listener.node), passed_over: others.list, ..trace }
+    RequestTrace {
+        gateway: Some(gateway),
+        listener: taken.map(|listener| listener.node),
+        not_chosen: not_chosen.list,
+        ..trace
+    }
 }
 
 /// Says of routes that ask for this gateway why they are not attached to it.
-fn not_attached(world: World<'_>, gateway: NodeId, listeners: &[ListenerView], others: &mut Others) {
+fn not_attached(world: World<'_>, gateway: NodeId, listeners: &[ListenerView], not_chosen: &mut NotChosenList) {
     let World { objects, topology, .. } = world;
     let owners = listeners.iter().map(|listener| topology.name(objects, topology.whole(listener.node)));
     let owners: BTreeSet<String> = owners.chain([topology.name(objects, gateway)]).collect();
@@ -99,7 +104,7 @@ fn not_attached(world: World<'_>, gateway: NodeId, listeners: &[ListenerView], o
     }
     for (node, _) in topology.nodes().filter(|(_, node)| node.level == Level::Route) {
         if let Some(message) = refused.get(topology.name(objects, node).as_str()) {
-            others.add(node, || format!("is not attached: {message}"));
+            not_chosen.add(node, || format!("is not attached: {message}"));
         }
     }
 }
@@ -119,30 +124,35 @@ fn nobody_listens(
     world: World<'_>,
     request: &Request,
     gateway: NodeId,
-    nobody: Nobody,
+    nobody: NoListener,
     closed: &[ListenerView],
-) -> Trace {
+) -> RequestTrace {
     let gateway = world.topology.name(world.objects, gateway);
     let Request { port, scheme, .. } = request;
     let reason = match nobody {
-        Nobody::Port => format!("{gateway} has no listener on port {port}"),
-        Nobody::Protocol => format!("no listener of {gateway} on port {port} speaks {}", scheme.name()),
-        Nobody::Name if *scheme == Scheme::Http => {
+        NoListener::Port => format!("{gateway} has no listener on port {port}"),
+        NoListener::Protocol => format!("no listener of {gateway} on port {port} speaks {}", scheme.name()),
+        NoListener::Name if *scheme == Scheme::Http => {
             format!("no listener of {gateway} on port {port} is for host `{}`", request.host)
         }
-        Nobody::Name => match &request.sni {
+        NoListener::Name => match &request.sni {
             Some(name) => format!("no listener of {gateway} on port {port} is for the name `{name}`"),
             None => format!("no listener of {gateway} on port {port} takes clients that ask for no name"),
         },
     };
     let reason = reason + &unserved(world, request, closed);
     // Who finds a port closed, or makes no connection, gets no status.
-    let status = (nobody == Nobody::Name && *scheme == Scheme::Http).then_some(404);
-    Trace::refused(Outcome::NoListener, status, reason)
+    let status = (nobody == NoListener::Name && *scheme == Scheme::Http).then_some(404);
+    RequestTrace::refused(RequestOutcome::NoListener, status, reason)
 }
 
 /// The way of a request that a listener has taken.
-fn behind(world: World<'_>, request: &Request, listener: &ListenerView, others: &mut Others) -> Trace {
+fn behind(
+    world: World<'_>,
+    request: &Request,
+    listener: &ListenerView,
+    not_chosen: &mut NotChosenList,
+) -> RequestTrace {
     let (kinds, name): (&[RouteKind], &str) = match listener.listener.protocol {
         Protocol::Http | Protocol::Https if request.grpc => (&[RouteKind::Grpc, RouteKind::Http], &request.host),
         Protocol::Http | Protocol::Https => (&[RouteKind::Http], &request.host),
@@ -158,25 +168,25 @@ fn behind(world: World<'_>, request: &Request, listener: &ListenerView, others: 
             match host::of_route(route, kind, listener.listener.hostname, name) {
                 Some(hostname) => Some(Route { node, hostname }),
                 None => {
-                    others_hostnames(route, node, others);
+                    others_hostnames(route, node, not_chosen);
                     None
                 }
             }
         });
         let candidates: Vec<Route> = candidates.collect();
-        if let Some(steps) = rules::choose(world, request, kind, candidates.iter().copied(), others) {
+        if let Some(steps) = rules::choose(world, request, kind, candidates.iter().copied(), not_chosen) {
             let root = steps.first().map(|step| world.topology.whole(step.rule));
             let hostname = candidates.iter().find(|route| Some(route.node) == root).map_or("", |route| route.hostname);
-            return Trace { hostname: hostname.to_owned(), ..serve(world, request, steps) };
+            return RequestTrace { hostname: hostname.to_owned(), ..serve(world, request, steps) };
         }
     }
-    of_other_kinds(world, routes, kinds, others);
+    of_other_kinds(world, routes, kinds, not_chosen);
     let reason = match routes.is_empty() {
         true => format!("no route is attached to listener `{}`", listener.listener.name),
         false => format!("no rule of a route on listener `{}` matches", listener.listener.name),
     };
     let speaks_http = matches!(listener.listener.protocol, Protocol::Http | Protocol::Https);
-    Trace::refused(Outcome::NotFound, speaks_http.then_some(404), reason)
+    RequestTrace::refused(RequestOutcome::NotFound, speaks_http.then_some(404), reason)
 }
 
 pub fn of_kind(world: World<'_>, route: NodeId, kind: RouteKind) -> Option<&Object> {
@@ -184,55 +194,57 @@ pub fn of_kind(world: World<'_>, route: NodeId, kind: RouteKind) -> Option<&Obje
     (route.id.kind == kind.name()).then_some(route)
 }
 
-fn others_hostnames(route: &Object, node: NodeId, others: &mut Others) {
-    others.add(node, || {
+fn others_hostnames(route: &Object, node: NodeId, not_chosen: &mut NotChosenList) {
+    not_chosen.add(node, || {
         let hostnames = route.spec().list_at("hostnames").iter().filter_map(|hostname| hostname.as_str());
         format!("is for {}", hostnames.collect::<Vec<_>>().join(", "))
     });
 }
 
 /// Says of routes of the wrong kind that they are.
-pub fn of_other_kinds(world: World<'_>, routes: &[NodeId], kinds: &[RouteKind], others: &mut Others) {
+pub fn of_other_kinds(world: World<'_>, routes: &[NodeId], kinds: &[RouteKind], not_chosen: &mut NotChosenList) {
     for &route in routes {
         if of_kind(world, route, RouteKind::Grpc).is_some() && !kinds.contains(&RouteKind::Grpc) {
-            others.add(route, || "is for gRPC: ask with `--grpc`".to_owned());
+            not_chosen.add(route, || "is for gRPC: ask with `--grpc`".to_owned());
         }
     }
 }
 
 /// What a rule makes of a request that it serves.
-pub fn serve(world: World<'_>, request: &Request, steps: Vec<Step<'_>>) -> Trace {
-    let mut trace = Trace::new(Outcome::Backend);
+pub fn serve(world: World<'_>, request: &Request, steps: Vec<MatchedRule<'_>>) -> RequestTrace {
+    let mut trace = RequestTrace::new(RequestOutcome::Backend);
     let resolve = Resolve::new(world);
-    let mut filtered = Filtered::default();
+    let mut filter_effects = FilterEffects::default();
     for step in &steps {
         let Some((route, rule)) = rules::rule(world, step.rule) else { continue };
         let prefix = step.fit.prefix.as_deref();
-        filtered.apply(&resolve, request, route, rule.list_at("filters"), prefix);
+        filter_effects.apply(&resolve, request, route, rule.list_at("filters"), prefix);
         // Those of the last rule count.
         trace.backends = resolve.backends(request, route, rule, prefix);
-        trace.rules.push(Passed { rule: step.rule, matched: matching::describe(step.wanted, step.base.as_deref()) });
+        trace.rules.push(RuleMatch { rule: step.rule, matched: matching::describe(step.wanted, step.base.as_deref()) });
     }
-    trace.filtered = filtered;
+    trace.filter_effects = filter_effects;
     let is_http = request.scheme.is_http();
-    (trace.outcome, trace.status, trace.reason) = match (&trace.filtered.fault, &trace.filtered.redirect) {
-        (Some(fault), _) => (Outcome::InvalidBackend, Some(500), Some(fault.clone())),
-        _ if trace.filtered.cors.as_ref().is_some_and(|cors| cors.preflight) => (Outcome::Preflight, Some(200), None),
-        (None, Some(redirect)) => (Outcome::Redirect, Some(redirect.status), None),
+    (trace.outcome, trace.status, trace.reason) = match (&trace.filter_effects.fault, &trace.filter_effects.redirect) {
+        (Some(fault), _) => (RequestOutcome::InvalidBackend, Some(500), Some(fault.clone())),
+        _ if trace.filter_effects.cors.as_ref().is_some_and(|cors| cors.preflight) => {
+            (RequestOutcome::Preflight, Some(200), None)
+        }
+        (None, Some(redirect)) => (RequestOutcome::Redirect, Some(redirect.status), None),
         (None, None) if trace.backends.iter().any(|backend| backend.serves()) => {
-            (Outcome::Backend, is_http.then_some(200), None)
+            (RequestOutcome::Backend, is_http.then_some(200), None)
         }
         (None, None) => {
             let speaks_http = steps.last().is_some_and(|step| speaks_http(world, step.rule));
-            (Outcome::InvalidBackend, speaks_http.then_some(500), Some(no_backend(&trace)))
+            (RequestOutcome::InvalidBackend, speaks_http.then_some(500), Some(no_backend(&trace)))
         }
     };
     match trace.outcome {
-        Outcome::Redirect => trace.backends.clear(),
+        RequestOutcome::Redirect => trace.backends.clear(),
         // Nothing goes on from here.
-        Outcome::Preflight => {
+        RequestOutcome::Preflight => {
             trace.backends.clear();
-            trace.filtered = Filtered { cors: trace.filtered.cors.take(), ..Filtered::default() };
+            trace.filter_effects = FilterEffects { cors: trace.filter_effects.cors.take(), ..FilterEffects::default() };
         }
         _ => {}
     }
@@ -243,7 +255,7 @@ fn speaks_http(world: World<'_>, rule: NodeId) -> bool {
     [RouteKind::Http, RouteKind::Grpc].into_iter().any(|kind| of_kind(world, rule, kind).is_some())
 }
 
-fn no_backend(trace: &Trace) -> String {
+fn no_backend(trace: &RequestTrace) -> String {
     if trace.backends.is_empty() {
         return "the rule has no backends".to_owned();
     }

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use attache_engine::names::nearest;
 use attache_engine::object::Object;
 use attache_engine::problem::Problem;
-use attache_engine::request::{self, Entrance, Trace, any_gateway, effective, service_named, trace};
+use attache_engine::request::{self, Entrance, RequestTrace, any_gateway, effective, service_named, trace};
 use attache_engine::topology::{Level, NodeId};
 use attache_engine::value::Value;
 use clap::{Args, ValueEnum};
@@ -110,7 +110,7 @@ impl Request {
         Ok(request)
     }
 
-    fn trace(&self, input: &Input, request: &request::Request, global: &Global) -> Result<Trace, Failure> {
+    fn trace(&self, input: &Input, request: &request::Request, global: &Global) -> Result<RequestTrace, Failure> {
         let world = input.engine.world();
         let service = match &self.service {
             Some(service) => Some(find(input, "service.", service, global)?),

@@ -1,5 +1,7 @@
 use attache_engine::model::{Model, Scope};
-use attache_engine::request::{self, Backend, Change, Filtered, HeaderChange, Mirror, Request, Trace, header_after};
+use attache_engine::request::{
+    self, Backend, FilterEffects, HeaderChange, HeaderOperation, Mirror, Request, RequestTrace, header_after,
+};
 use serde::Serialize;
 
 use super::API_VERSION;
@@ -8,7 +10,7 @@ use crate::input::Input;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RequestTrace {
+pub struct RequestTraceDocument {
     api_version: &'static str,
     kind: &'static str,
     outcome: &'static str,
@@ -124,10 +126,10 @@ struct Other {
 pub fn request_trace(
     input: &Input,
     request: &Request,
-    trace: &Trace,
+    trace: &RequestTrace,
     effective: &[(Model, Vec<Scope>)],
     why: bool,
-) -> RequestTrace {
+) -> RequestTraceDocument {
     let topology = input.engine.topology();
     let section = |node| topology.node(node).section.as_ref().map(ToString::to_string);
     let (rule, via) = match trace.rules.split_last() {
@@ -135,12 +137,12 @@ pub fn request_trace(
         None => (None, &[][..]),
     };
     let owner = trace.listener.map(|listener| topology.whole(listener)).filter(|owner| Some(*owner) != trace.gateway);
-    let filtered = &trace.filtered;
+    let filter_effects = &trace.filter_effects;
     let items = effective.iter().flat_map(|(model, scopes)| {
         let says = |scope: &&Scope| says_something(model.effective(input.engine.world(), scope.chain));
         scopes.iter().filter(says).map(|scope| effective_policy(input, model, scope))
     });
-    RequestTrace {
+    RequestTraceDocument {
         api_version: API_VERSION,
         kind: "RequestTrace",
         outcome: trace.outcome.name(),
@@ -155,20 +157,20 @@ pub fn request_trace(
         route: rule.map(|rule| input.name(topology.whole(rule))),
         rule: rule.and_then(section),
         backends: trace.backends.iter().map(|backend| of_backend(request, backend)).collect(),
-        mirrors: filtered.mirrors.iter().map(of_mirror).collect(),
-        redirect: filtered.redirect.as_ref().map(|it| Redirect {
+        mirrors: filter_effects.mirrors.iter().map(of_mirror).collect(),
+        redirect: filter_effects.redirect.as_ref().map(|it| Redirect {
             scheme: it.scheme.clone(),
             host: it.host.clone(),
             port: it.port,
             path: it.path.clone(),
             status: it.status,
         }),
-        rewrite: of_rewrite(&filtered.rewrite),
-        request_headers: request_headers(request, filtered),
-        response_headers: response_headers(filtered),
-        filters: filtered.extensions.clone(),
+        rewrite: of_rewrite(&filter_effects.rewrite),
+        request_headers: request_headers(request, filter_effects),
+        response_headers: response_headers(filter_effects),
+        filters: filter_effects.extensions.clone(),
         why: why.then(|| {
-            let others = trace.passed_over.iter();
+            let others = trace.not_chosen.iter();
             others.map(|it| Other { node: input.name(it.node), reason: it.reason.clone() }).collect()
         }),
         effective: items.collect(),
@@ -176,15 +178,15 @@ pub fn request_trace(
 }
 
 fn of_backend(request: &Request, backend: &Backend) -> OfBackend {
-    let filtered = &backend.filtered;
+    let filter_effects = &backend.filter_effects;
     OfBackend {
         backend: backend.name.clone(),
         port: backend.port,
         weight: backend.weight,
         invalid: invalid(backend),
-        rewrite: of_rewrite(&filtered.rewrite),
-        request_headers: request_headers(request, filtered),
-        response_headers: response_headers(filtered),
+        rewrite: of_rewrite(&filter_effects.rewrite),
+        request_headers: request_headers(request, filter_effects),
+        response_headers: response_headers(filter_effects),
     }
 }
 
@@ -202,21 +204,21 @@ fn of_rewrite(rewrite: &request::Rewrite) -> Option<Rewrite> {
     (!rewrite.is_empty()).then(|| Rewrite { host: rewrite.host.clone(), path: rewrite.path.clone() })
 }
 
-fn request_headers(request: &Request, filtered: &Filtered) -> Vec<Header> {
-    let changes = &filtered.request_headers;
+fn request_headers(request: &Request, filter_effects: &FilterEffects) -> Vec<Header> {
+    let changes = &filter_effects.request_headers;
     let of = |it: &HeaderChange| Header { result: header_after(request, changes, &it.name), ..of_header(it) };
     changes.iter().map(of).collect()
 }
 
-fn response_headers(filtered: &Filtered) -> Vec<Header> {
-    filtered.response_headers.iter().map(of_header).collect()
+fn response_headers(filter_effects: &FilterEffects) -> Vec<Header> {
+    filter_effects.response_headers.iter().map(of_header).collect()
 }
 
 fn of_header(header: &HeaderChange) -> Header {
     let change = match header.change {
-        Change::Set => "Set",
-        Change::Add => "Add",
-        Change::Remove => "Remove",
+        HeaderOperation::Set => "Set",
+        HeaderOperation::Add => "Add",
+        HeaderOperation::Remove => "Remove",
     };
     Header { change, name: header.name.clone(), value: header.value.clone(), result: None }
 }

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use attache_engine::model::{Model, Scope};
 use attache_engine::request::{
-    Backend, Change, Filtered, HeaderChange, Outcome, PassedOver, Request, Trace, header_after,
+    Backend, FilterEffects, HeaderChange, HeaderOperation, NotChosen, Request, RequestOutcome, RequestTrace,
+    header_after,
 };
 use attache_engine::topology::{Level, NodeId};
 use attache_engine::value::Value;
@@ -27,7 +28,7 @@ pub struct RequestView<'i> {
 impl RequestView<'_> {
     pub fn write(
         &self,
-        trace: &Trace,
+        trace: &RequestTrace,
         effective: &[(Model, Vec<Scope>)],
         why: bool,
         screen: &mut Screen,
@@ -39,12 +40,12 @@ impl RequestView<'_> {
         }
         self.entrance(trace, &mut table);
         self.rules(trace, &mut table);
-        self.filters(&trace.filtered, "", &mut table);
+        self.filters(&trace.filter_effects, "", &mut table);
         self.backends(trace, &mut table);
         table.write(screen)?;
         self.effective(trace, effective, screen)?;
         if why {
-            self.passed_over(&trace.passed_over, screen)?;
+            self.not_chosen(&trace.not_chosen, screen)?;
         } else if !trace.outcome.is_served() {
             writeln!(screen)?;
             write_line(paint(DIM, "with --why everything else says why it does not serve the request"), screen)?;
@@ -53,7 +54,7 @@ impl RequestView<'_> {
     }
 
     /// What was asked, and what comes of it.
-    fn heading(&self, trace: &Trace, screen: &mut Screen) -> io::Result<()> {
+    fn heading(&self, trace: &RequestTrace, screen: &mut Screen) -> io::Result<()> {
         let Request { method, scheme, grpc, .. } = self.request;
         let asked = match (scheme.is_http(), grpc) {
             (true, false) => format!("{method} {}", self.request.url()),
@@ -65,13 +66,13 @@ impl RequestView<'_> {
         let status = trace.status.map_or_else(|| without.to_owned(), |status| status.to_string());
         let grpc = trace.grpc_status().filter(|_| *grpc).map(|status| format!(" {status}")).unwrap_or_default();
         let rest = match trace.outcome {
-            Outcome::Redirect => match &trace.filtered.redirect {
+            RequestOutcome::Redirect => match &trace.filter_effects.redirect {
                 Some(redirect) => format!(" to {}", redirect.location(self.request.query.as_deref())),
                 None => String::new(),
             },
-            Outcome::Preflight => " from the gateway itself, which answers the CORS preflight".to_owned(),
-            Outcome::NotFound | Outcome::InvalidBackend | Outcome::NoListener => String::new(),
-            Outcome::Backend => match serving(trace).as_slice() {
+            RequestOutcome::Preflight => " from the gateway itself, which answers the CORS preflight".to_owned(),
+            RequestOutcome::NotFound | RequestOutcome::InvalidBackend | RequestOutcome::NoListener => String::new(),
+            RequestOutcome::Backend => match serving(trace).as_slice() {
                 [only] => format!(" from {}", address(only)),
                 several => format!(" from one of {} backends", several.len()),
             },
@@ -81,7 +82,7 @@ impl RequestView<'_> {
         heading.write(screen)
     }
 
-    fn entrance(&self, trace: &Trace, table: &mut Table) {
+    fn entrance(&self, trace: &RequestTrace, table: &mut Table) {
         if let Some(gateway) = trace.gateway {
             row(table, "gateway", self.node(gateway), "");
         }
@@ -108,7 +109,7 @@ impl RequestView<'_> {
         format!("{} on port {port}{host}", text("protocol"))
     }
 
-    fn rules(&self, trace: &Trace, table: &mut Table) {
+    fn rules(&self, trace: &RequestTrace, table: &mut Table) {
         for (at, passed) in trace.rules.iter().enumerate() {
             let hostname =
                 if at == 0 && !trace.hostname.is_empty() { format!("for {}", trace.hostname) } else { String::new() };
@@ -118,49 +119,54 @@ impl RequestView<'_> {
         }
     }
 
-    fn filters(&self, filtered: &Filtered, place: &str, table: &mut Table) {
-        for change in &filtered.request_headers {
-            let becomes = header_after(self.request, &filtered.request_headers, &change.name);
+    fn filters(&self, filter_effects: &FilterEffects, place: &str, table: &mut Table) {
+        for change in &filter_effects.request_headers {
+            let becomes = header_after(self.request, &filter_effects.request_headers, &change.name);
             let becomes = becomes.filter(|value| Some(value) != change.value.as_ref());
             let becomes = becomes.map(|value| format!("becomes {value}")).unwrap_or_default();
             row(table, &format!("{place}header"), header(change).into(), &becomes);
         }
-        for change in &filtered.response_headers {
+        for change in &filter_effects.response_headers {
             row(table, &format!("{place}header"), header(change).into(), "of the answer");
         }
-        if let Some(host) = &filtered.rewrite.host {
+        if let Some(host) = &filter_effects.rewrite.host {
             row(table, &format!("{place}rewrite"), format!("host {host}").into(), "");
         }
-        if let Some(path) = &filtered.rewrite.path {
+        if let Some(path) = &filter_effects.rewrite.path {
             row(table, &format!("{place}rewrite"), format!("path {path}").into(), "");
         }
-        for mirror in &filtered.mirrors {
+        for mirror in &filter_effects.mirrors {
             let share = format!("{}% of requests", mirror.percent);
             let (gets, fails) = (format!("{share}, whose answers nobody sees"), format!("{share}, whose copies fail"));
             backend_row(table, &format!("{place}mirror"), &mirror.backend, &gets, &fails);
         }
-        if let Some(cors) = &filtered.cors {
+        if let Some(cors) = &filter_effects.cors {
             match &cors.origin {
                 Some(origin) => row(table, "cors", format!("origin {origin}").into(), "is allowed"),
                 None => row(table, "cors", paint(WARNING, "the origin is not allowed").into(), ""),
             }
         }
-        for extension in &filtered.extensions {
+        for extension in &filter_effects.extensions {
             row(table, &format!("{place}filter"), paint(OBJECT, extension).into(), "");
         }
     }
 
-    fn backends(&self, trace: &Trace, table: &mut Table) {
+    fn backends(&self, trace: &RequestTrace, table: &mut Table) {
         let all: u64 = trace.backends.iter().map(|backend| backend.weight).sum();
         for backend in &trace.backends {
             let share = if all == 0 { 0.0 } else { backend.weight as f64 * 100.0 / all as f64 };
             let share = format!("{}%", (share * 10.0).round() / 10.0);
             backend_row(table, "backend", backend, &share, &format!("{share}, which fail"));
-            self.filters(&backend.filtered, "  ", table);
+            self.filters(&backend.filter_effects, "  ", table);
         }
     }
 
-    fn effective(&self, trace: &Trace, effective: &[(Model, Vec<Scope>)], screen: &mut Screen) -> io::Result<()> {
+    fn effective(
+        &self,
+        trace: &RequestTrace,
+        effective: &[(Model, Vec<Scope>)],
+        screen: &mut Screen,
+    ) -> io::Result<()> {
         let view = EffectiveView { input: self.input, most: self.most };
         let mut shown = false;
         for (model, scopes) in effective {
@@ -180,13 +186,13 @@ impl RequestView<'_> {
         Ok(())
     }
 
-    fn passed_over(&self, others: &[PassedOver], screen: &mut Screen) -> io::Result<()> {
+    fn not_chosen(&self, others: &[NotChosen], screen: &mut Screen) -> io::Result<()> {
         if others.is_empty() {
             return writeln!(screen, "\n{}", paint(DIM, "there is nothing else that could serve the request"));
         }
         writeln!(screen, "\n{}", paint(HEAD, "Passed by"))?;
         // What came nearest is at the bottom of the topology.
-        let mut others: Vec<&PassedOver> = others.iter().collect();
+        let mut others: Vec<&NotChosen> = others.iter().collect();
         others.sort_by_key(|other| match self.input.engine.topology().node(other.node).level {
             Level::RouteRule => 0,
             Level::Route => 1,
@@ -229,14 +235,14 @@ fn header(change: &HeaderChange) -> Painted {
     let HeaderChange { change, name, value } = change;
     let value = value.as_ref().map(|value| format!(": {value}")).unwrap_or_default();
     let word = match change {
-        Change::Set => "set",
-        Change::Add => "add",
-        Change::Remove => "remove",
+        HeaderOperation::Set => "set",
+        HeaderOperation::Add => "add",
+        HeaderOperation::Remove => "remove",
     };
     paint(PLAIN, format!("{word} {name}{value}"))
 }
 
-fn serving(trace: &Trace) -> Vec<&Backend> {
+fn serving(trace: &RequestTrace) -> Vec<&Backend> {
     trace.backends.iter().filter(|backend| backend.serves()).collect()
 }
 

@@ -15,10 +15,10 @@ use crate::topology::NodeId;
 use crate::value::{Map, Path, Value};
 
 use super::name::{NodeName, PolicyName};
-use super::{Failure, Line, Mismatch, Outcome, PolicyTest};
+use super::{Line, Mismatch, PolicyTest, TestOutcome, UnmetExpectation};
 
-pub fn check(test: &PolicyTest, engine: &Engine) -> Outcome {
-    let mut checking = Checking { test, engine, outcome: Outcome::default() };
+pub fn check(test: &PolicyTest, engine: &Engine) -> TestOutcome {
+    let mut checking = Checking { test, engine, outcome: TestOutcome::default() };
     let expect = &test.expect;
     checking.each(&expect.effective, effective::check);
     let statuses = status::Statuses::of(engine);
@@ -33,7 +33,7 @@ pub fn check(test: &PolicyTest, engine: &Engine) -> Outcome {
 struct Checking<'t> {
     test: &'t PolicyTest,
     engine: &'t Engine,
-    outcome: Outcome,
+    outcome: TestOutcome,
 }
 
 /// Why an expectation does not hold.
@@ -79,7 +79,7 @@ impl<'t> Checking<'t> {
                 }
                 Err(Trouble::Failed { about, mismatch }) => {
                     let location = document.source.locate(&document.body, &line.path);
-                    self.outcome.failures.push(Failure { about, location, mismatch });
+                    self.outcome.failures.push(UnmetExpectation { about, location, mismatch });
                 }
             }
         }

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 use super::{Checking, Comparison, Trouble};
 use crate::policytest::ExpectedRequest;
 use crate::policytest::name::NodeName;
-use crate::request::{Backend, Entrance, Trace, any_gateway, service_named, trace};
+use crate::request::{Backend, Entrance, RequestTrace, any_gateway, service_named, trace};
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
 
@@ -57,7 +57,7 @@ pub fn check(checking: &Checking<'_>, line: &ExpectedRequest) -> Result<(), Trou
     comparison.result(|| format!("{} {}", line.request.method, line.request.url()))
 }
 
-fn follow(checking: &Checking<'_>, line: &ExpectedRequest) -> Result<Trace, Trouble> {
+fn follow(checking: &Checking<'_>, line: &ExpectedRequest) -> Result<RequestTrace, Trouble> {
     let (world, request) = (checking.engine.world(), &line.request);
     let first = |name: &NodeName, field| {
         let nodes = checking.nodes(name, field)?.into_iter();
@@ -95,7 +95,7 @@ fn compare_each(
     comparison: &mut Comparison,
     field: &str,
     expected: &[(NodeName, Value)],
-    trace: &Trace,
+    trace: &RequestTrace,
     of: impl Fn(&Backend) -> Option<Value>,
 ) {
     let actual = trace.backends.iter().filter_map(|backend| Some((backend.name.as_str().into(), of(backend)?)));
@@ -117,8 +117,8 @@ fn compare_part(comparison: &mut Comparison, field: &str, expected: Option<&Valu
     comparison.add(field, expected.clone(), actual);
 }
 
-fn redirect(trace: &Trace) -> Value {
-    let Some(redirect) = &trace.filtered.redirect else { return Value::Null };
+fn redirect(trace: &RequestTrace) -> Value {
+    let Some(redirect) = &trace.filter_effects.redirect else { return Value::Null };
     Value::map(vec![
         ("scheme".into(), Value::str(&redirect.scheme)),
         ("host".into(), Value::str(&redirect.host)),
@@ -128,8 +128,8 @@ fn redirect(trace: &Trace) -> Value {
     ])
 }
 
-fn rewrite(trace: &Trace) -> Value {
-    let rewrite = &trace.filtered.rewrite;
+fn rewrite(trace: &RequestTrace) -> Value {
+    let rewrite = &trace.filter_effects.rewrite;
     let parts = [("host", &rewrite.host), ("path", &rewrite.path)];
     let parts = parts.iter().filter_map(|(name, text)| Some(((*name).into(), Value::str(text.as_ref()?))));
     Value::map(parts.collect())

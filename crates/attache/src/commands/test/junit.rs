@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use attache_engine::policytest::{Failure, Mismatch};
+use attache_engine::policytest::{Mismatch, UnmetExpectation};
 use attache_engine::text::to_yaml;
 
 use super::difference::places;
@@ -46,7 +46,7 @@ fn test_case(case: &Case) -> String {
     }
 }
 
-fn describe(failure: &Failure) -> (String, String) {
+fn describe(failure: &UnmetExpectation) -> (String, String) {
     let about = &failure.about;
     match &failure.mismatch {
         Mismatch::Nothing { message } => (format!("{about}: {message}"), String::new()),

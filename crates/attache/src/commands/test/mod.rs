@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use attache_engine::kinds::{PolicyKind, Settings, built_in};
 use attache_engine::object::{Object, SourceLocation};
-use attache_engine::policytest::{self, Failure as Unmet, Mismatch, Outcome, PolicyTest};
+use attache_engine::policytest::{self, Mismatch, PolicyTest, TestOutcome, UnmetExpectation};
 use attache_engine::problem::Problem;
 use clap::Args;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -47,7 +47,7 @@ struct Case {
     file: Arc<str>,
     name: String,
     place: SourceLocation,
-    outcome: Outcome,
+    outcome: TestOutcome,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,8 +60,8 @@ enum Result {
 impl Case {
     fn result(&self) -> Result {
         match &self.outcome {
-            Outcome { problems, .. } if !problems.is_empty() => Result::Broken,
-            Outcome { failures, .. } if !failures.is_empty() => Result::Failed,
+            TestOutcome { problems, .. } if !problems.is_empty() => Result::Broken,
+            TestOutcome { failures, .. } if !failures.is_empty() => Result::Failed,
             _ => Result::Passed,
         }
     }
@@ -140,9 +140,9 @@ fn mentions_tests(file: &File) -> bool {
 
 fn run(document: &Object, built_in: &[PolicyKind], settings: Settings) -> Case {
     let outcome = match policytest::read(document) {
-        Err(problems) => Outcome { failures: Vec::new(), problems },
+        Err(problems) => TestOutcome { failures: Vec::new(), problems },
         Ok(test) => match files(&test) {
-            Err(problems) => Outcome { failures: Vec::new(), problems },
+            Err(problems) => TestOutcome { failures: Vec::new(), problems },
             Ok(objects) => test.run(objects, built_in, settings),
         },
     };
@@ -180,7 +180,7 @@ fn show(case: &Case, quiet: bool, screen: &mut Screen) -> std::io::Result<()> {
     Ok(())
 }
 
-fn show_unmet(case: &Case, unmet: &Unmet, screen: &mut Screen) -> std::io::Result<()> {
+fn show_unmet(case: &Case, unmet: &UnmetExpectation, screen: &mut Screen) -> std::io::Result<()> {
     let line = unmet.location.map_or_else(String::new, |place| format!(":{}", place.line));
     writeln!(screen, "  {} {}", paint(DIM, format!("{}{line}", case.file)), paint(HEAD, &unmet.about))?;
     match &unmet.mismatch {

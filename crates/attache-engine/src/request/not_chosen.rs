@@ -4,7 +4,7 @@ use crate::topology::NodeId;
 
 /// A listener, route or rule that the request passed by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PassedOver {
+pub struct NotChosen {
     pub node: NodeId,
     /// Completes "it …".
     pub reason: String,
@@ -12,15 +12,15 @@ pub struct PassedOver {
 
 /// Collects them, if anybody wants to know.
 #[derive(Debug)]
-pub struct Others {
+pub struct NotChosenList {
     pub wanted: bool,
-    pub list: Vec<PassedOver>,
+    pub list: Vec<NotChosen>,
 }
 
-impl Others {
+impl NotChosenList {
     pub fn add(&mut self, node: NodeId, reason: impl FnOnce() -> String) {
         if self.wanted {
-            self.list.push(PassedOver { node, reason: reason() });
+            self.list.push(NotChosen { node, reason: reason() });
         }
     }
 }
