@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use crate::attachment::Reason;
 use crate::chain::ChainId;
 use crate::engine::Engine;
-use crate::kinds::{ConditionTemplate, DictatedBy, KindId, PolicyKind, State};
+use crate::kinds::{ConditionTemplate, DictatedBy, KindId, PolicyKind, PolicyState};
 use crate::model::Model;
 use crate::object::ObjectRef;
 use crate::policy::{PolicyId, TargetSpec};
@@ -122,7 +122,7 @@ impl Engine {
         company: &Coexistence,
         subject: &Subject,
     ) -> Option<String> {
-        let places = if row.when.contains(&State::MergedWithLower) { &company.lower } else { &company.takers };
+        let places = if row.when.contains(&PolicyState::MergedWithLower) { &company.lower } else { &company.takers };
         Some(match name {
             "kind" => kind.kind.to_string(),
             "policy" => self.names([status.policy]),
@@ -310,23 +310,23 @@ impl Engine {
     }
 }
 
-fn holds(state: State, status: &PolicyStatus, company: &Coexistence) -> bool {
+fn holds(state: PolicyState, status: &PolicyStatus, company: &Coexistence) -> bool {
     let accepted = status.refused.is_none();
     let is = |enforcement| accepted && status.enforcement == enforcement;
     match state {
-        State::Accepted => accepted,
-        State::Conflicted => status.refused == Some(Reason::Conflicted),
-        State::Invalid => status.refused == Some(Reason::Invalid),
-        State::TargetNotFound => status.refused == Some(Reason::TargetNotFound),
-        State::RefNotPermitted => status.refused == Some(Reason::RefNotPermitted),
-        State::Enforced => is(Enforcement::Enforced),
-        State::PartiallyEnforced => is(Enforcement::PartiallyEnforced),
-        State::Overridden => is(Enforcement::Overridden),
-        State::NotEnforced => is(Enforcement::NotEnforced),
-        State::OverriddenSomewhere => accepted && !company.takers.is_empty(),
-        State::Merged => accepted && company.merged,
-        State::MergedWithHigher => accepted && !company.higher.is_empty(),
-        State::MergedWithLower => accepted && !company.lower.is_empty(),
+        PolicyState::Accepted => accepted,
+        PolicyState::Conflicted => status.refused == Some(Reason::Conflicted),
+        PolicyState::Invalid => status.refused == Some(Reason::Invalid),
+        PolicyState::TargetNotFound => status.refused == Some(Reason::TargetNotFound),
+        PolicyState::RefNotPermitted => status.refused == Some(Reason::RefNotPermitted),
+        PolicyState::Enforced => is(Enforcement::Enforced),
+        PolicyState::PartiallyEnforced => is(Enforcement::PartiallyEnforced),
+        PolicyState::Overridden => is(Enforcement::Overridden),
+        PolicyState::NotEnforced => is(Enforcement::NotEnforced),
+        PolicyState::OverriddenSomewhere => accepted && !company.takers.is_empty(),
+        PolicyState::Merged => accepted && company.merged,
+        PolicyState::MergedWithHigher => accepted && !company.higher.is_empty(),
+        PolicyState::MergedWithLower => accepted && !company.lower.is_empty(),
     }
 }
 

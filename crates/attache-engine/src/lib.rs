@@ -18,6 +18,7 @@ pub mod engine;
 pub mod fold;
 pub mod incremental;
 pub mod kinds;
+pub mod level;
 pub mod lint;
 pub mod model;
 mod models;

@@ -3,7 +3,7 @@
 use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::fold::EffectivePolicy;
-use crate::kinds::{Pattern, Step};
+use crate::kinds::{Pattern, PatternStep};
 use crate::model::Model;
 use crate::object::{Object, ObjectId};
 use crate::topology::NodeId;
@@ -60,17 +60,17 @@ fn places(body: &Value, pattern: &Pattern) -> Vec<Path> {
         let mut next = Vec::new();
         for (path, value, listed) in found {
             match step {
-                Step::Key(key) => {
+                PatternStep::Key(key) => {
                     let child = value.and_then(|value| value.get(key));
                     if child.is_some() || !listed {
                         next.push((path.key(key.clone()), child, listed));
                     }
                 }
-                Step::AnyKey => {
+                PatternStep::AnyKey => {
                     let entries = value.map_or(&[][..], Value::entries);
                     next.extend(entries.iter().map(|(key, child)| (path.key(key.clone()), Some(child), listed)));
                 }
-                Step::AnyIndex => {
+                PatternStep::AnyIndex => {
                     let items = value.map_or(&[][..], Value::items);
                     next.extend(items.iter().enumerate().map(|(i, child)| (path.index(i), Some(child), true)));
                 }

@@ -9,7 +9,7 @@ use hashbrown::hash_map::Entry;
 
 use crate::attachment::Attachment;
 use crate::fold::Units;
-use crate::kinds::{Conflicts, Fit, KindId, Pattern, PolicyKind, Registry, SameLevel};
+use crate::kinds::{Conflicts, KindId, Pattern, PatternFit, PolicyKind, Registry, SameLevel};
 use crate::object::Objects;
 use crate::policy::{Policies, Policy};
 use crate::problem::Problem;
@@ -244,7 +244,7 @@ fn leaves(spec: &Value, fields: &[Pattern]) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     let units = if fields.is_empty() { Units::leaves() } else { Units::only(fields) };
     units.each(spec, &mut Vec::new(), &mut |path, _| {
-        if fields.is_empty() || fields.iter().any(|pattern| pattern.fit(path.iter()) == Fit::Exact) {
+        if fields.is_empty() || fields.iter().any(|pattern| pattern.fit(path.iter()) == PatternFit::Exact) {
             found.push(path.to_vec());
         }
     });

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::value::{Path, Value};
 
 /// One object of the document: what it has, what was asked for, and the problems so far.
-pub struct Reader<'d, 'p> {
+pub struct DocumentReader<'d, 'p> {
     object: &'d Object,
     path: Path,
     value: &'d Value,
@@ -15,9 +15,9 @@ pub struct Reader<'d, 'p> {
     problems: &'p mut Vec<Problem>,
 }
 
-impl<'d, 'p> Reader<'d, 'p> {
+impl<'d, 'p> DocumentReader<'d, 'p> {
     pub fn new(object: &'d Object, path: Path, value: &'d Value, problems: &'p mut Vec<Problem>) -> Self {
-        let mut reader = Reader { object, path, value, asked: Vec::new(), problems };
+        let mut reader = DocumentReader { object, path, value, asked: Vec::new(), problems };
         if reader.value.as_map().is_none() {
             let message = format!("expected an object, found {}", reader.value.type_name());
             reader.complain(None, message, None);
@@ -120,9 +120,9 @@ impl<'d, 'p> Reader<'d, 'p> {
     }
 
     /// The object at `field`, read by `read`.
-    pub fn object<T>(&mut self, field: &'static str, read: impl FnOnce(&mut Reader<'d, '_>) -> T) -> Option<T> {
+    pub fn object<T>(&mut self, field: &'static str, read: impl FnOnce(&mut DocumentReader<'d, '_>) -> T) -> Option<T> {
         let value = self.get(field)?;
-        let mut inner = Reader::new(self.object, self.path.key(field), value, self.problems);
+        let mut inner = DocumentReader::new(self.object, self.path.key(field), value, self.problems);
         inner.value.as_map()?;
         let result = read(&mut inner);
         inner.finish();
@@ -130,7 +130,11 @@ impl<'d, 'p> Reader<'d, 'p> {
     }
 
     /// Each object of the list at `field`, read by `read`; one object stands for a list of one.
-    pub fn objects<T>(&mut self, field: &'static str, read: impl Fn(&mut Reader<'d, '_>) -> Option<T>) -> Vec<T> {
+    pub fn objects<T>(
+        &mut self,
+        field: &'static str,
+        read: impl Fn(&mut DocumentReader<'d, '_>) -> Option<T>,
+    ) -> Vec<T> {
         let Some(value) = self.get(field) else { return Vec::new() };
         let Value::List(items) = value else {
             if value.as_map().is_some() {
@@ -142,7 +146,7 @@ impl<'d, 'p> Reader<'d, 'p> {
         let path = self.path.key(field);
         let mut results = Vec::new();
         for (i, item) in items.iter().enumerate() {
-            let mut inner = Reader::new(self.object, path.index(i), item, self.problems);
+            let mut inner = DocumentReader::new(self.object, path.index(i), item, self.problems);
             if inner.value.as_map().is_some() {
                 results.extend(read(&mut inner));
                 inner.finish();

@@ -249,7 +249,7 @@ fn wants(input: &Input, policy: PolicyId, id: &ObjectRef) -> bool {
 }
 
 /// Whether a target of a policy in namespace `own` is an object, if the policy does name one.
-pub fn names(target: &policy::Target, own: &str, id: &ObjectRef) -> Option<bool> {
+pub fn names(target: &policy::PolicyTarget, own: &str, id: &ObjectRef) -> Option<bool> {
     let TargetSpec::Object { group, kind, namespace, name, .. } = &target.wanted else { return None };
     let namespace = namespace.as_deref().unwrap_or(own);
     let is_there = id.namespace.is_empty() || namespace == id.namespace;

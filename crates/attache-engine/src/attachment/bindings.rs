@@ -46,7 +46,7 @@ impl Attaching<'_> {
                 let Some(node) = self.topology.find(self.objects, target) else { continue };
                 let escalation = bindings.escalation.as_ref().filter(|_| escalated);
                 let patch = escalation.map(|it| (it.sets.clone(), Value::Str(it.value.clone()))).map(Arc::new);
-                let attachment = Attachment { policy, node, via: Via::Target, from: None, patch };
+                let attachment = Attachment { policy, node, via: Via::PolicyTarget, from: None, patch };
                 self.result.entry(policy).to.push(attachment);
             }
         }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use hashbrown::HashMap;
 
 use super::{Attaching, Outcome, Reason};
-use crate::kinds::{Among, LevelName, PolicyKind};
+use crate::kinds::{LevelName, PolicyKind, RootSelection};
 use crate::object::{Object, Objects};
 use crate::policy::LabelSelection;
 use crate::selector::selects;
@@ -47,7 +47,7 @@ impl Attaching<'_> {
         };
         let own = &policy.id.namespace;
         let is_root = kind.root_namespace.as_ref() == Some(own);
-        if is_root && choice.from_root == Among::Nothing {
+        if is_root && choice.from_root == RootSelection::Nothing {
             let message = format!("in the root namespace `{own}` it holds for everything and cannot have a selector");
             return Err((Reason::Invalid, message));
         }
@@ -63,7 +63,7 @@ impl Attaching<'_> {
                 }
             }
         };
-        if is_root && choice.from_root == Among::AllNamespaces {
+        if is_root && choice.from_root == RootSelection::AllNamespaces {
             choosable.keys().for_each(|namespace| look_in(namespace));
         } else {
             namespaces.iter().for_each(|node| look_in(&self.topology.id(self.objects, *node).name));

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use hashbrown::HashMap;
 
 use super::{Attaching, AttachmentPoint, Outcome, Reason, Via};
-use crate::kinds::{Hosts, PolicyKind};
+use crate::kinds::{HostTargets, PolicyKind};
 use crate::object::{Object, Objects};
 use crate::policy::field;
 use crate::topology::{Level, NodeId, Topology};
@@ -79,7 +79,7 @@ impl Attaching<'_> {
         &self,
         policy: &Object,
         kind: &PolicyKind,
-        hosts: &Hosts,
+        hosts: &HostTargets,
         host: &str,
     ) -> Outcome<Vec<AttachmentPoint>> {
         let own = &policy.id.namespace;
@@ -121,7 +121,7 @@ impl Attaching<'_> {
         }
     }
 
-    fn seen(&self, policy: &Object, hosts: &Hosts) -> Seen {
+    fn seen(&self, policy: &Object, hosts: &HostTargets) -> Seen {
         let list = hosts.export_to.as_ref().and_then(|path| field(&policy.body, path)).map_or(&[][..], Value::items);
         let names = || list.iter().filter_map(Value::as_str);
         if list.is_empty() || names().any(|name| name == "*") {

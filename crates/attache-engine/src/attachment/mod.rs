@@ -16,7 +16,7 @@ use crate::kinds::{CrossNamespace, KindId, LevelName, PolicyKind, Registry};
 use crate::names;
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::persistent::PersistentVec;
-use crate::policy::{NamespaceSelection, Policies, Policy, PolicyId, Target, TargetSelector, TargetSpec};
+use crate::policy::{NamespaceSelection, Policies, Policy, PolicyId, PolicyTarget, TargetSelector, TargetSpec};
 use crate::problem::Problem;
 use crate::selector::selects;
 use crate::topology::{Level, Namespace, NodeId, Topology};
@@ -41,7 +41,7 @@ pub struct Attachment {
 pub enum Via {
     /// A filter of the rule names it; the number is the filter's position.
     Filter(u32),
-    Target,
+    PolicyTarget,
     /// By its host: the nearer the policy is to the client, and the less the host takes in, the stronger.
     Host {
         distance: u8,
@@ -198,7 +198,7 @@ pub(crate) fn by_filter(policy: PolicyId, rule: NodeId, position: u32) -> Attach
 }
 
 /// What is wrong with targets that do not go together.
-fn mixed(kind: &PolicyKind, targets: &[Target]) -> Option<String> {
+fn mixed(kind: &PolicyKind, targets: &[PolicyTarget]) -> Option<String> {
     let kinds = || targets.iter().filter_map(|target| target.wanted.kind());
     let alone = kinds().find(|(group, it)| kind.unmixed.iter().any(|name| name.names(group, it)))?;
     let other = kinds().find(|other| *other != alone)?;
@@ -286,8 +286,8 @@ impl<'o> Attaching<'o> {
         result
     }
 
-    fn target(&self, policy: &Object, kind: &PolicyKind, target: &Target) -> Outcome<Vec<AttachmentPoint>> {
-        let everywhere = |node: NodeId| (node, None, Via::Target);
+    fn target(&self, policy: &Object, kind: &PolicyKind, target: &PolicyTarget) -> Outcome<Vec<AttachmentPoint>> {
+        let everywhere = |node: NodeId| (node, None, Via::PolicyTarget);
         match &target.wanted {
             TargetSpec::Selected(selector) => self.selected(policy, kind, selector),
             TargetSpec::OwnNamespace => Ok(self.namespace(&policy.id.namespace).into_iter().map(everywhere).collect()),
@@ -308,7 +308,7 @@ impl<'o> Attaching<'o> {
                     None => node,
                 };
                 self.targetable(kind, node)?;
-                Ok(vec![(node, from, Via::Target)])
+                Ok(vec![(node, from, Via::PolicyTarget)])
             }
         }
     }
@@ -443,7 +443,7 @@ impl<'o> Attaching<'o> {
                 None => node,
             };
             self.targetable(kind, node)?;
-            found.push((node, from, Via::Target));
+            found.push((node, from, Via::PolicyTarget));
         }
         if found.is_empty() {
             let missing = match self.ungranted(policy, kind, wanted).as_slice() {

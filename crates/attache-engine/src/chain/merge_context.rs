@@ -1,6 +1,6 @@
 //! The terms on which policies meet at a node, as far as the node itself sets them.
 
-use crate::kinds::{PolicyKind, Step, Strategy};
+use crate::kinds::{PatternStep, PolicyKind, Strategy};
 use crate::object::Objects;
 use crate::topology::{Level, NodeId, Topology};
 use crate::value::Value;
@@ -50,11 +50,11 @@ impl MergeContext {
 }
 
 /// Whether something is at a path that a pattern names.
-fn is_set(value: &Value, steps: &[Step]) -> bool {
+fn is_set(value: &Value, steps: &[PatternStep]) -> bool {
     match steps {
         [] => !value.is_null(),
-        [Step::Key(key), rest @ ..] => value.get(key).is_some_and(|value| is_set(value, rest)),
-        [Step::AnyKey, rest @ ..] => value.entries().iter().any(|(_, value)| is_set(value, rest)),
-        [Step::AnyIndex, rest @ ..] => value.items().iter().any(|value| is_set(value, rest)),
+        [PatternStep::Key(key), rest @ ..] => value.get(key).is_some_and(|value| is_set(value, rest)),
+        [PatternStep::AnyKey, rest @ ..] => value.entries().iter().any(|(_, value)| is_set(value, rest)),
+        [PatternStep::AnyIndex, rest @ ..] => value.items().iter().any(|value| is_set(value, rest)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::merge::{Merge, join};
 use super::tree::Tree;
-use crate::kinds::{Concatenate, Fit, Pattern, PolicyKind};
+use crate::kinds::{Concatenate, Pattern, PatternFit, PolicyKind};
 use crate::value::{Path, Segment};
 
 /// How what comes later meets what is held.
@@ -14,7 +14,7 @@ pub struct Deep<'k> {
 impl Deep<'_> {
     /// Whether anything at `path` or inside can be merged deeply.
     pub fn reaches(&self, path: &[Segment]) -> bool {
-        self.kind.concatenated.iter().any(|(pattern, _)| pattern.fit(path.iter()) != Fit::No)
+        self.kind.concatenated.iter().any(|(pattern, _)| pattern.fit(path.iter()) != PatternFit::No)
     }
 
     pub fn merge(&self, merge: &mut Merge<'_>, held: &mut Tree, mut new: Tree, path: &mut Vec<Segment>) {
@@ -71,7 +71,7 @@ impl Deep<'_> {
     }
 
     fn order(&self, path: &[Segment]) -> Option<Concatenate> {
-        let found = self.kind.concatenated.iter().find(|(pattern, _)| pattern.fit(path.iter()) == Fit::Exact);
+        let found = self.kind.concatenated.iter().find(|(pattern, _)| pattern.fit(path.iter()) == PatternFit::Exact);
         found.map(|(_, order)| *order)
     }
 }

@@ -3,7 +3,7 @@
 use super::deep::Deep;
 use super::tree::{Source, Tree};
 use super::{Fold, Inheritance, Layer};
-use crate::kinds::{DictatedBy, Fit, Strategy};
+use crate::kinds::{DictatedBy, PatternFit, Strategy};
 use crate::value::{Segment, Value};
 
 impl<'a> Fold<'a> {
@@ -83,7 +83,7 @@ impl<'a> Fold<'a> {
         let deep = Deep { kind: self.kind, prefer_new: false };
         self.merge.units.each(spec, &mut Vec::new(), &mut |path, unit| {
             let unit = Tree::Piece(unit.clone(), source);
-            let is_deep = deep.kind.deep_at_one_level.iter().any(|field| field.fit(path.iter()) == Fit::Exact);
+            let is_deep = deep.kind.deep_at_one_level.iter().any(|field| field.fit(path.iter()) == PatternFit::Exact);
             match self.tree.get_mut(path).filter(|_| is_deep) {
                 Some(held) => deep.merge(&mut self.merge, held, unit, &mut path.to_vec()),
                 None => self.merge.fill_at(&mut self.tree, path, unit),

@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use super::tree::{Source, Tree};
 use super::units::Units;
-use crate::kinds::{Concatenate, Fit, Pattern};
+use crate::kinds::{Concatenate, Pattern, PatternFit};
 use crate::value::{Segment, Value};
 
 /// Somebody's value at a path that is not, or no longer, part of the result.
@@ -113,7 +113,8 @@ impl Merge<'_> {
 
     /// A field that both have.
     fn field(&mut self, wins: Wins, held: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
-        let joined = self.joined.iter().find(|(list, _)| wins == Wins::Held && list.fit(path.iter()) == Fit::Exact);
+        let joined =
+            self.joined.iter().find(|(list, _)| wins == Wins::Held && list.fit(path.iter()) == PatternFit::Exact);
         if held.is_map() && value.as_map().is_some() && !self.units.is_whole(path) {
             self.fields(wins, held, value, source, path);
         } else if let Some((items, key)) = self.keyed(held, value, path) {
@@ -140,7 +141,7 @@ impl Merge<'_> {
 
     /// The items that are held and the field they are matched by, where two lists meet that have one.
     fn keyed<'t>(&self, held: &'t mut Tree, value: &Value, path: &[Segment]) -> Option<(&'t mut Vec<Tree>, SmolStr)> {
-        let (_, key) = self.keys.iter().find(|(pattern, _)| pattern.fit(path.iter()) == Fit::Exact)?;
+        let (_, key) = self.keys.iter().find(|(pattern, _)| pattern.fit(path.iter()) == PatternFit::Exact)?;
         matches!(value, Value::List(_)).then(|| held.split_list())?.map(|items| (items, key.clone()))
     }
 

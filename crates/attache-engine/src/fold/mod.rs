@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 
 use crate::attachment::Attachment;
 use crate::chain::MergeContext;
-use crate::kinds::{DictatedBy, Inherit, Pattern, PolicyKind, SameLevel, Strategy};
+use crate::kinds::{DictatedBy, MergePreference, Pattern, PolicyKind, SameLevel, Strategy};
 use crate::policy::{Block, BlockKind, Policies, Policy};
 use crate::topology::{Level, Owner};
 use crate::value::{Map, Path, Segment, Value};
@@ -43,7 +43,7 @@ pub struct Layer<'a> {
 /// How what is above meets what is below, and in which fields it is the other way round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inheritance {
-    pub inherit: Inherit,
+    pub inherit: MergePreference,
     pub except: Vec<SmolStr>,
 }
 

@@ -1,6 +1,6 @@
 //! What counts as one thing when policies are compared: a named rule, or else a single leaf.
 
-use crate::kinds::{Fit, Pattern, PolicyKind, Strategy};
+use crate::kinds::{Pattern, PatternFit, PolicyKind, Strategy};
 use crate::value::{Segment, Value};
 
 /// How a kind divides its settings.
@@ -48,9 +48,9 @@ impl Units {
             return true;
         }
         match self.fit(path) {
-            Fit::Exact => true,
-            Fit::Above => false,
-            Fit::No => match self.undeclared {
+            PatternFit::Exact => true,
+            PatternFit::Prefix => false,
+            PatternFit::No => match self.undeclared {
                 Undeclared::Leaves => false,
                 Undeclared::Fields => !path.is_empty(),
                 Undeclared::Entries => path.len() >= 2,
@@ -73,7 +73,7 @@ impl Units {
     }
 
     pub fn is_whole(&self, path: &[Segment]) -> bool {
-        self.whole.iter().any(|pattern| pattern.fit(path.iter()) == Fit::Exact)
+        self.whole.iter().any(|pattern| pattern.fit(path.iter()) == PatternFit::Exact)
     }
 
     /// Every unit of `value`, with its path.
@@ -89,15 +89,15 @@ impl Units {
         }
     }
 
-    fn fit(&self, path: &[Segment]) -> Fit {
+    fn fit(&self, path: &[Segment]) -> PatternFit {
         let fits = || self.rules.iter().map(|pattern| pattern.fit(path.iter()));
         // The longer of two patterns counts: `a.b.*` divides what `a.*` would take whole.
-        if fits().any(|fit| fit == Fit::Above) {
-            Fit::Above
-        } else if fits().any(|fit| fit == Fit::Exact) {
-            Fit::Exact
+        if fits().any(|fit| fit == PatternFit::Prefix) {
+            PatternFit::Prefix
+        } else if fits().any(|fit| fit == PatternFit::Exact) {
+            PatternFit::Exact
         } else {
-            Fit::No
+            PatternFit::No
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use smol_str::SmolStr;
 
-use super::{Inherit, RouteAnnotation};
+use super::{MergePreference, RouteAnnotation};
 use crate::object::Object;
 use crate::problem::Problem;
 use crate::value::Path;
 
 impl RouteAnnotation {
     /// How the policies of a route meet those below, and the fields in which it is the other way round.
-    pub fn read(&self, route: &Object) -> (Inherit, Vec<SmolStr>) {
+    pub fn read(&self, route: &Object) -> (MergePreference, Vec<SmolStr>) {
         let text = self.on(route).map(|(_, text)| text);
         let chosen = text.and_then(|text| self.values.iter().find(|(value, _)| value == text));
         let fields = text.filter(|text| self.lists_fields && lists_fields(text));

@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use super::KindName;
 use super::schema::keys;
-use crate::reader::Reader;
+use crate::reader::DocumentReader;
 
 /// Objects that bind policies to placements, all in the namespace of the policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct Placements {
 }
 
 impl Bindings {
-    pub(super) fn read(reader: &mut Reader<'_, '_>) -> Option<Bindings> {
+    pub(super) fn read(reader: &mut DocumentReader<'_, '_>) -> Option<Bindings> {
         let kind = kind(reader, "kind");
         let subjects = path(reader, "subjects");
         let placement = path(reader, "placement");
@@ -77,7 +77,7 @@ impl Bindings {
 }
 
 impl Placements {
-    fn read(reader: &mut Reader<'_, '_>) -> Option<Placements> {
+    fn read(reader: &mut DocumentReader<'_, '_>) -> Option<Placements> {
         let (own, decisions) = (kind(reader, "kind"), kind(reader, "decisions"));
         let (label, targets) = (reader.required("label"), kind(reader, "targets"));
         let (set_label, set_bindings) = (reader.required("setLabel"), kind(reader, "setBindings"));
@@ -92,10 +92,10 @@ impl Placements {
     }
 }
 
-fn kind(reader: &mut Reader<'_, '_>, field: &'static str) -> Option<KindName> {
+fn kind(reader: &mut DocumentReader<'_, '_>, field: &'static str) -> Option<KindName> {
     reader.required(field).map(|name| KindName::parse(&name))
 }
 
-fn path(reader: &mut Reader<'_, '_>, field: &'static str) -> Option<Vec<SmolStr>> {
+fn path(reader: &mut DocumentReader<'_, '_>, field: &'static str) -> Option<Vec<SmolStr>> {
     reader.required(field).map(|path| keys(&path))
 }

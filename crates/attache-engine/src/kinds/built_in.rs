@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::{Origin, PolicyKind, schema};
+use super::{KindOrigin, PolicyKind, schema};
 use crate::problem::Problem;
 use crate::text::{self, Reading};
 
@@ -30,7 +30,7 @@ const FILES: [(&str, &str); 9] = files![
 pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
     let files = FILES.par_iter().map(|(name, text)| {
         let Reading { objects, mut problems } = text::read(&Arc::from(format!("kinds/{name}.yaml")), text);
-        let read = objects.iter().map(|document| schema::read(document, Origin::BuiltIn(name)));
+        let read = objects.iter().map(|document| schema::read(document, KindOrigin::BuiltIn(name)));
         let kinds: Vec<PolicyKind> =
             read.filter_map(|kind| kind.map_err(|errors| problems.extend(errors)).ok()).collect();
         (kinds, problems)
@@ -58,7 +58,7 @@ mod tests {
         assert!(problems.is_empty(), "{}", problems.iter().map(|p| format!("{p}\n")).collect::<String>());
         assert!(kinds.len() >= FILES.len());
         for kind in &kinds {
-            let Origin::BuiltIn(file) = kind.origin else { continue };
+            let KindOrigin::BuiltIn(file) = kind.origin else { continue };
             assert!(document(file, &kind.name).is_some(), "{} has a name written in another way", kind.name);
             for validation in &kind.validations {
                 let compiled = CelCondition::compile(validation.rule.text());

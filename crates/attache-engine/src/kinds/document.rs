@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::schema::{GROUP, KIND};
-use super::{Origin, PolicyKind, built_in};
+use super::{KindOrigin, PolicyKind, built_in};
 use crate::object::{ObjectRef, Objects};
 use crate::text::to_yaml;
 use crate::value::Value;
@@ -12,12 +12,12 @@ impl PolicyKind {
     /// Its PolicyKind document as YAML: as it was written, or as it could be for a kind that a CRD tells of.
     pub fn document(&self, objects: &Objects) -> String {
         let written = match &self.origin {
-            Origin::BuiltIn(file) => built_in::document(file, &self.name),
-            Origin::Given(_) => {
+            KindOrigin::BuiltIn(file) => built_in::document(file, &self.name),
+            KindOrigin::Given(_) => {
                 let id = objects.find(&ObjectRef::new(GROUP, KIND, "", &self.name));
                 id.map(|id| to_yaml(&objects.get(id).body))
             }
-            Origin::Inferred(_) => None,
+            KindOrigin::Inferred(_) => None,
         };
         written.unwrap_or_else(|| to_yaml(&Value::from(self.described())))
     }

@@ -5,11 +5,11 @@ use smol_str::{SmolStr, format_smolstr};
 use super::level::DEFAULT_HIERARCHY;
 use super::registry::Settings;
 use super::{
-    Class, Conflicts, CrossNamespace, DictatedBy, Fields, LevelName, Origin, Pattern, PolicyKind, SameLevel,
+    Class, Conflicts, CrossNamespace, DictatedBy, KindOrigin, LevelName, Pattern, PolicyFields, PolicyKind, SameLevel,
     StatusTemplate, Strategy,
 };
+use crate::level::Level;
 use crate::object::Object;
-use crate::topology::Level;
 use crate::value::Value;
 
 pub const CRD_GROUP: &str = "apiextensions.k8s.io";
@@ -27,7 +27,7 @@ pub struct Crd<'o> {
     spec: &'o Value,
 }
 
-pub enum Finding {
+pub enum Inference {
     Kind(Box<PolicyKind>),
     /// It targets something, but no label calls it a policy.
     Unlabelled,
@@ -61,11 +61,11 @@ impl<'o> Crd<'o> {
         kind.group == self.group && kind.kind == self.kind
     }
 
-    pub fn policy_kind(&self, settings: Settings) -> Finding {
+    pub fn policy_kind(&self, settings: Settings) -> Inference {
         let label = self.object.labels().get_str(LABEL).map(str::to_ascii_lowercase);
         let targets = self.has("targetRef") || self.has("targetRefs");
         if label.is_none() && !(targets && settings.infer_unlabelled) {
-            return if targets { Finding::Unlabelled } else { Finding::NoPolicy };
+            return if targets { Inference::Unlabelled } else { Inference::NoPolicy };
         }
         let original = self.has("override") || self.has("default");
         let current = self.has("overrides") || self.has("defaults");
@@ -77,7 +77,7 @@ impl<'o> Crd<'o> {
         };
         let levels: Vec<LevelName> = DEFAULT_HIERARCHY.iter().map(|level| LevelName::Level(*level)).collect();
         let names = self.object.spec().get("names").unwrap_or(&Value::Null);
-        Finding::Kind(Box::new(PolicyKind {
+        Inference::Kind(Box::new(PolicyKind {
             name: self.object.id.name.clone(),
             group: self.group.into(),
             kind: self.kind.into(),
@@ -127,9 +127,9 @@ impl<'o> Crd<'o> {
             decides_with: None,
             ties_undefined: false,
             validations: Vec::new(),
-            fields: Fields::default(),
+            fields: PolicyFields::default(),
             status: StatusTemplate::default(),
-            origin: Origin::Inferred(format_smolstr!("{}", self.object.id)),
+            origin: KindOrigin::Inferred(format_smolstr!("{}", self.object.id)),
         }))
     }
 

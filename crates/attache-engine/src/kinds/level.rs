@@ -1,6 +1,6 @@
 //! The names by which a PolicyKind calls the levels of the hierarchy.
 
-use crate::topology::Level;
+use crate::level::Level;
 
 use super::{KindName, LevelName};
 

@@ -15,17 +15,17 @@ mod status_template;
 use smol_str::SmolStr;
 
 use crate::cel::CelCondition;
+use crate::level::Level;
 use crate::names;
-use crate::topology::Level;
 
 pub use binding::{Bindings, Escalation, Placements};
 pub use built_in::built_in;
 pub(crate) use infer::{CRD_GROUP, CRD_KIND};
-pub use pattern::{Fit, Pattern, Step};
+pub use pattern::{Pattern, PatternFit, PatternStep};
 pub use registry::{KindId, Registry, Settings};
 pub(crate) use schema::GROUP;
-pub use selection::{Among, Hosts, Select, Selector, Waypoints};
-pub use status_template::{AffectedTemplate, ConditionTemplate, State, StatusTemplate};
+pub use selection::{HostTargets, RootSelection, SelectionRule, SelectorField, Waypoints};
+pub use status_template::{AffectedTemplate, ConditionTemplate, PolicyState, StatusTemplate};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyKind {
@@ -74,7 +74,7 @@ pub struct PolicyKind {
     pub decisive: Vec<Pattern>,
     pub dictated_by: DictatedBy,
     /// Fields that do not count where a policy of another kind is attached to the same target.
-    pub yields: Vec<Yield>,
+    pub yields: Vec<YieldToKind>,
     /// Fields that do not count where the rule of a route sets something itself.
     pub yields_to_rule: Vec<YieldToRule>,
     /// How policies meet on routes of some kinds, where that is not how they meet elsewhere.
@@ -88,9 +88,9 @@ pub struct PolicyKind {
     pub virtual_targets: Vec<KindName>,
     pub extension_ref: bool,
     /// Fields that choose targets by labels alone.
-    pub selects: Vec<Select>,
+    pub selects: Vec<SelectionRule>,
     /// The field that names hosts instead of objects.
-    pub hosts: Option<Hosts>,
+    pub hosts: Option<HostTargets>,
     /// Whether a policy that names no target holds for its Namespace.
     pub without_target: bool,
     /// Values that count as if the field were missing.
@@ -109,9 +109,9 @@ pub struct PolicyKind {
     pub ties_undefined: bool,
     /// What a policy must fulfil to be accepted.
     pub validations: Vec<Validation>,
-    pub fields: Fields,
+    pub fields: PolicyFields,
     pub status: StatusTemplate,
-    pub origin: Origin,
+    pub origin: KindOrigin,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,22 +208,22 @@ pub enum DictatedBy {
 pub struct RouteAnnotation {
     /// The first that is set counts.
     pub names: Vec<SmolStr>,
-    pub values: Vec<(SmolStr, Inherit)>,
+    pub values: Vec<(SmolStr, MergePreference)>,
     /// What holds without the annotation, or with a value that is not known.
-    pub default: Inherit,
+    pub default: MergePreference,
     /// Any other value lists the fields, or `*`, in which the lower policy wins.
     pub lists_fields: bool,
 }
 
 /// How a higher policy meets the lower ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inherit {
+pub struct MergePreference {
     pub prefer_higher: bool,
     pub strategy: Strategy,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Yield {
+pub struct YieldToKind {
     pub to: KindName,
     pub fields: Vec<Pattern>,
 }
@@ -288,7 +288,7 @@ pub enum LevelName {
 
 /// Where a policy of the kind keeps its parts. Every path is below the document's root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fields {
+pub struct PolicyFields {
     pub target_refs: Vec<Vec<SmolStr>>,
     pub target_selectors: Vec<Vec<SmolStr>>,
     /// The block that holds bare rules.
@@ -306,7 +306,7 @@ pub struct Fields {
 
 /// Where the description of a kind comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum KindOrigin {
     /// A file of Attaché's own, by its name.
     BuiltIn(&'static str),
     Given(SmolStr),
@@ -340,7 +340,7 @@ impl PolicyKind {
     /// Whether policies of this kind have `defaults`, bare rules and `overrides`, each with a strategy of its own.
     pub fn has_blocks(&self) -> bool {
         use Strategy::{Atomic, Merge, Patch};
-        let Fields { defaults, overrides, .. } = &self.fields;
+        let PolicyFields { defaults, overrides, .. } = &self.fields;
         self.class == Class::Inherited
             && self.dictated_by == DictatedBy::Higher
             && !(defaults.is_empty() && overrides.is_empty())

@@ -7,21 +7,23 @@ use smol_str::SmolStr;
 use crate::value::{Path, Segment};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pattern(Vec<Step>);
+pub struct Pattern(Vec<PatternStep>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum PatternStep {
     Key(SmolStr),
     AnyKey,
     AnyIndex,
 }
 
-/// How a path stands to a pattern.
+/// The result of comparing a path with a [`Pattern`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub enum PatternFit {
+    /// The path does not match, or is longer than the pattern.
     No,
-    /// The pattern goes deeper than the path.
-    Above,
+    /// The path matches the start of the pattern.
+    Prefix,
+    /// The path matches the whole pattern.
     Exact,
 }
 
@@ -35,48 +37,48 @@ impl Pattern {
             };
             match key {
                 "" => {}
-                "*" => steps.push(Step::AnyKey),
-                key => steps.push(Step::Key(key.into())),
+                "*" => steps.push(PatternStep::AnyKey),
+                key => steps.push(PatternStep::Key(key.into())),
             }
-            steps.extend(lists.matches('[').map(|_| Step::AnyIndex));
+            steps.extend(lists.matches('[').map(|_| PatternStep::AnyIndex));
         }
         Pattern(steps)
     }
 
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PatternStep] {
         &self.0
     }
 
-    pub fn fit<'a>(&self, path: impl ExactSizeIterator<Item = &'a Segment>) -> Fit {
+    pub fn fit<'a>(&self, path: impl ExactSizeIterator<Item = &'a Segment>) -> PatternFit {
         let depth = path.len();
         if depth > self.0.len() || !path.zip(&self.0).all(|(segment, step)| step.takes(segment)) {
-            Fit::No
+            PatternFit::No
         } else if depth == self.0.len() {
-            Fit::Exact
+            PatternFit::Exact
         } else {
-            Fit::Above
+            PatternFit::Prefix
         }
     }
 
     /// The path that a pattern without wildcards is.
     pub fn keys(&self) -> Vec<Segment> {
-        let key = |step: &Step| match step {
-            Step::Key(key) => Some(Segment::Key(key.clone())),
-            Step::AnyKey | Step::AnyIndex => None,
+        let key = |step: &PatternStep| match step {
+            PatternStep::Key(key) => Some(Segment::Key(key.clone())),
+            PatternStep::AnyKey | PatternStep::AnyIndex => None,
         };
         self.0.iter().map_while(key).collect()
     }
 
     pub fn matches(&self, path: &Path) -> bool {
-        self.fit(path.segments().iter()) == Fit::Exact
+        self.fit(path.segments().iter()) == PatternFit::Exact
     }
 }
 
-impl Step {
+impl PatternStep {
     fn takes(&self, segment: &Segment) -> bool {
         match (self, segment) {
-            (Step::Key(key), Segment::Key(name)) => key == name,
-            (Step::AnyKey, Segment::Key(_)) | (Step::AnyIndex, Segment::Index(_)) => true,
+            (PatternStep::Key(key), Segment::Key(name)) => key == name,
+            (PatternStep::AnyKey, Segment::Key(_)) | (PatternStep::AnyIndex, Segment::Index(_)) => true,
             _ => false,
         }
     }
@@ -87,9 +89,9 @@ impl fmt::Display for Pattern {
         for (i, step) in self.0.iter().enumerate() {
             let dot = if i == 0 { "" } else { "." };
             match step {
-                Step::Key(key) => write!(f, "{dot}{key}")?,
-                Step::AnyKey => write!(f, "{dot}*")?,
-                Step::AnyIndex => f.write_str("[*]")?,
+                PatternStep::Key(key) => write!(f, "{dot}{key}")?,
+                PatternStep::AnyKey => write!(f, "{dot}*")?,
+                PatternStep::AnyIndex => f.write_str("[*]")?,
             }
         }
         Ok(())
@@ -101,14 +103,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_tells_what_is_above_it_and_what_is_it() {
+    fn a_path_matches_the_whole_pattern_its_start_or_nothing() {
         let pattern = Pattern::parse("rules.*[*].name");
         let fit = |text: &str| pattern.fit(Path::parse(text).segments().iter());
-        assert_eq!(fit("rules"), Fit::Above);
-        assert_eq!(fit("rules.a[3]"), Fit::Above);
-        assert_eq!(fit("rules.a[3].name"), Fit::Exact);
-        assert_eq!(fit("rules.a[3].name.x"), Fit::No);
-        assert_eq!(fit("limits.a"), Fit::No);
+        assert_eq!(fit("rules"), PatternFit::Prefix);
+        assert_eq!(fit("rules.a[3]"), PatternFit::Prefix);
+        assert_eq!(fit("rules.a[3].name"), PatternFit::Exact);
+        assert_eq!(fit("rules.a[3].name.x"), PatternFit::No);
+        assert_eq!(fit("limits.a"), PatternFit::No);
         assert_eq!(pattern.to_string(), "rules.*[*].name");
     }
 }

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
-use super::{KindName, Origin, PolicyKind, infer, schema};
+use super::{KindName, KindOrigin, PolicyKind, infer, schema};
 use crate::object::{Object, ObjectId, Objects};
 use crate::problem::Problem;
 
@@ -34,7 +34,7 @@ impl Registry {
         let known =
             |kinds: &[PolicyKind], group: &str, kind: &str| kinds.iter().any(|k| k.group == group && k.kind == kind);
         for (_, document) in objects.each(schema::GROUP, schema::KIND) {
-            match schema::read(document, Origin::Given(file_of(document))) {
+            match schema::read(document, KindOrigin::Given(file_of(document))) {
                 Ok(kind) if known(&kinds, &kind.group, &kind.kind) => problems.push(
                     Problem::error(format!("`{}` is described twice", kind.full_name()))
                         .about(document)
@@ -57,8 +57,8 @@ impl Registry {
                 continue;
             }
             match found.policy_kind(settings) {
-                infer::Finding::Kind(kind) => kinds.push(*kind),
-                infer::Finding::Unlabelled => {
+                infer::Inference::Kind(kind) => kinds.push(*kind),
+                infer::Inference::Unlabelled => {
                     unlabelled.push(id);
                     if !objects.of_kind(found.group(), found.kind()).is_empty() {
                         let kind = found.kind();
@@ -71,7 +71,7 @@ impl Registry {
                         );
                     }
                 }
-                infer::Finding::NoPolicy => {}
+                infer::Inference::NoPolicy => {}
             }
         }
         kinds.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));

@@ -4,15 +4,15 @@ use smol_str::{SmolStr, ToSmolStr};
 
 use super::level::DEFAULT_HIERARCHY;
 use super::{
-    Bindings, Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, Fields, Hosts, Inherit, KindName, LevelName,
-    MergesInto, NumberAt, Origin, Pattern, PolicyKind, Priority, RouteAnnotation, SameLevel, Select, Strategy,
-    Validation, Waypoints, Yield, YieldToRule, status_template,
+    Bindings, Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, HostTargets, KindName, KindOrigin, LevelName,
+    MergePreference, MergesInto, NumberAt, Pattern, PolicyFields, PolicyKind, Priority, RouteAnnotation, SameLevel,
+    SelectionRule, Strategy, Validation, Waypoints, YieldToKind, YieldToRule, status_template,
 };
 use crate::cel::CelCondition;
+use crate::level::Level;
 use crate::object::Object;
 use crate::problem::Problem;
-use crate::reader::Reader;
-use crate::topology::Level;
+use crate::reader::DocumentReader;
 use crate::value::Path;
 
 pub const GROUP: &str = "attache.dev";
@@ -56,11 +56,11 @@ impl Strategy {
     }
 }
 
-impl Default for Fields {
+impl Default for PolicyFields {
     fn default() -> Self {
         let path = |text: &str| text.split('.').map(SmolStr::new).collect();
         let words = |words: &[&str]| words.iter().map(SmolStr::new).collect();
-        Fields {
+        PolicyFields {
             target_refs: vec![path("spec.targetRef"), path("spec.targetRefs")],
             target_selectors: vec![path("spec.targetSelectors")],
             settings: path("spec"),
@@ -75,9 +75,9 @@ impl Default for Fields {
 }
 
 /// Reads a PolicyKind document. It is used only if nothing is wrong with it.
-pub fn read(object: &Object, origin: Origin) -> Result<PolicyKind, Vec<Problem>> {
+pub fn read(object: &Object, origin: KindOrigin) -> Result<PolicyKind, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut reader = Reader::new(object, Path::parse("spec"), object.spec(), &mut problems);
+    let mut reader = DocumentReader::new(object, Path::parse("spec"), object.spec(), &mut problems);
     let kind = read_spec(object, &mut reader, origin);
     reader.finish();
     match kind {
@@ -86,7 +86,7 @@ pub fn read(object: &Object, origin: Origin) -> Result<PolicyKind, Vec<Problem>>
     }
 }
 
-fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Option<PolicyKind> {
+fn read_spec(object: &Object, reader: &mut DocumentReader<'_, '_>, origin: KindOrigin) -> Option<PolicyKind> {
     let group = reader.required("group");
     let kind = reader.required("kind");
     let class = reader.choice("class", &CLASSES).unwrap_or(Class::Inherited);
@@ -171,8 +171,8 @@ fn read_spec(object: &Object, reader: &mut Reader<'_, '_>, origin: Origin) -> Op
             .map(|t| KindName::parse(t))
             .collect(),
         extension_ref: reader.flag("extensionRef").unwrap_or(false),
-        selects: reader.objects("selects", Select::read),
-        hosts: reader.object("hosts", Hosts::read).flatten(),
+        selects: reader.objects("selects", SelectionRule::read),
+        hosts: reader.object("hosts", HostTargets::read).flatten(),
         without_target: reader.choice("withoutTarget", &WITHOUT_TARGET).unwrap_or(false),
         absent: reader.pairs("absent").iter().map(|(path, value)| (Pattern::parse(path), value.clone())).collect(),
         items: reader.object("items", items).flatten(),
@@ -207,11 +207,11 @@ fn list(levels: &[LevelName]) -> String {
     levels.iter().map(|level| format!("`{level}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn patterns(reader: &mut Reader<'_, '_>, field: &'static str) -> Vec<Pattern> {
+fn patterns(reader: &mut DocumentReader<'_, '_>, field: &'static str) -> Vec<Pattern> {
     reader.texts(field).unwrap_or_default().iter().map(|text| Pattern::parse(text)).collect()
 }
 
-fn conflicts(reader: &mut Reader<'_, '_>) -> Conflicts {
+fn conflicts(reader: &mut DocumentReader<'_, '_>) -> Conflicts {
     match reader.texts("conflicts").as_deref() {
         None => Conflicts::Always,
         Some([word]) if word == "Always" => Conflicts::Always,
@@ -221,7 +221,7 @@ fn conflicts(reader: &mut Reader<'_, '_>) -> Conflicts {
     }
 }
 
-fn priority(reader: &mut Reader<'_, '_>) -> Option<Priority> {
+fn priority(reader: &mut DocumentReader<'_, '_>) -> Option<Priority> {
     let (annotation, field, rank) = (reader.text("annotation"), reader.text("field"), reader.number("rank"));
     let age = reader.flag("age").unwrap_or(false);
     let words = reader.texts("values");
@@ -244,15 +244,15 @@ fn priority(reader: &mut Reader<'_, '_>) -> Option<Priority> {
     }
 }
 
-fn items(reader: &mut Reader<'_, '_>) -> Option<(SmolStr, SmolStr)> {
+fn items(reader: &mut DocumentReader<'_, '_>) -> Option<(SmolStr, SmolStr)> {
     let (list, sorted_by) = (reader.required("list"), reader.required("sortedBy"));
     Some((list?, sorted_by?))
 }
 
-fn validation(reader: &mut Reader<'_, '_>, origin: &Origin) -> Option<Validation> {
+fn validation(reader: &mut DocumentReader<'_, '_>, origin: &KindOrigin) -> Option<Validation> {
     let (rule, message) = (reader.required("rule"), reader.required("message"));
     let rule = match origin {
-        Origin::BuiltIn(_) => Ok(CelCondition::trusted(&rule?)),
+        KindOrigin::BuiltIn(_) => Ok(CelCondition::trusted(&rule?)),
         _ => CelCondition::compile(&rule?),
     };
     match rule {
@@ -264,7 +264,7 @@ fn validation(reader: &mut Reader<'_, '_>, origin: &Origin) -> Option<Validation
     }
 }
 
-fn concatenated(reader: &mut Reader<'_, '_>) -> Vec<(Pattern, Concatenate)> {
+fn concatenated(reader: &mut DocumentReader<'_, '_>) -> Vec<(Pattern, Concatenate)> {
     let pairs = reader.pairs("concatenate");
     pairs
         .iter()
@@ -272,7 +272,7 @@ fn concatenated(reader: &mut Reader<'_, '_>) -> Vec<(Pattern, Concatenate)> {
         .collect()
 }
 
-fn dictated_by(reader: &mut Reader<'_, '_>) -> DictatedBy {
+fn dictated_by(reader: &mut DocumentReader<'_, '_>) -> DictatedBy {
     if let Some(field) = reader.text("field") {
         let values = reader.pairs("values");
         let values = values
@@ -286,10 +286,10 @@ fn dictated_by(reader: &mut Reader<'_, '_>) -> DictatedBy {
         reader.complain(None, "give either `field` or `annotation`".to_string(), None);
         return DictatedBy::Higher;
     };
-    let inherit = |reader: &mut Reader<'_, '_>| -> Option<Inherit> {
+    let inherit = |reader: &mut DocumentReader<'_, '_>| -> Option<MergePreference> {
         let prefer_higher = reader.choice("prefer", &PREFER).unwrap_or(false);
         let strategy = reader.choice("strategy", &STRATEGIES).unwrap_or(Strategy::Shallow);
-        Some(Inherit { prefer_higher, strategy })
+        Some(MergePreference { prefer_higher, strategy })
     };
     let values = reader.objects("values", |item| {
         let names = item.texts("value")?;
@@ -300,24 +300,24 @@ fn dictated_by(reader: &mut Reader<'_, '_>) -> DictatedBy {
     DictatedBy::Annotation(RouteAnnotation {
         names,
         values: values.into_iter().flatten().collect(),
-        default: default.unwrap_or(Inherit { prefer_higher: false, strategy: Strategy::Shallow }),
+        default: default.unwrap_or(MergePreference { prefer_higher: false, strategy: Strategy::Shallow }),
         lists_fields: reader.flag("listsFields").unwrap_or(false),
     })
 }
 
-fn yields(reader: &mut Reader<'_, '_>) -> Option<Yield> {
+fn yields(reader: &mut DocumentReader<'_, '_>) -> Option<YieldToKind> {
     let to = reader.required("kind");
     let fields = patterns(reader, "fields");
-    Some(Yield { to: KindName::parse(&to?), fields })
+    Some(YieldToKind { to: KindName::parse(&to?), fields })
 }
 
-fn yields_to_rule(reader: &mut Reader<'_, '_>) -> Option<YieldToRule> {
+fn yields_to_rule(reader: &mut DocumentReader<'_, '_>) -> Option<YieldToRule> {
     let path = reader.required("path");
     let fields = patterns(reader, "fields");
     Some(YieldToRule { path: Pattern::parse(&path?), fields })
 }
 
-fn strategy_on(reader: &mut Reader<'_, '_>) -> Vec<(KindName, Strategy)> {
+fn strategy_on(reader: &mut DocumentReader<'_, '_>) -> Vec<(KindName, Strategy)> {
     let pairs = reader.pairs("strategyOn");
     let read = |(kind, name): &(SmolStr, SmolStr)| {
         Some((KindName::parse(kind), reader.word("strategyOn", name, &STRATEGIES)?))
@@ -325,19 +325,19 @@ fn strategy_on(reader: &mut Reader<'_, '_>) -> Vec<(KindName, Strategy)> {
     pairs.iter().filter_map(read).collect()
 }
 
-fn merges_into(reader: &mut Reader<'_, '_>) -> Option<MergesInto> {
+fn merges_into(reader: &mut DocumentReader<'_, '_>) -> Option<MergesInto> {
     let kind = reader.required("kind");
     let path = reader.required("path");
     Some(MergesInto { kind: kind?, path: Pattern::parse(&path?) })
 }
 
-fn fields(reader: &mut Reader<'_, '_>) -> Fields {
-    let usual = Fields::default();
+fn fields(reader: &mut DocumentReader<'_, '_>) -> PolicyFields {
+    let usual = PolicyFields::default();
     let mut paths = |field, otherwise: Vec<Vec<SmolStr>>| match reader.texts(field) {
         Some(texts) => texts.iter().map(|text| keys(text)).collect(),
         None => otherwise,
     };
-    Fields {
+    PolicyFields {
         target_refs: paths("targetRefs", usual.target_refs),
         target_selectors: paths("targetSelectors", usual.target_selectors),
         settings: reader.text("settings").map_or(usual.settings, |text| keys(&text)),

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::LevelName;
-use crate::reader::Reader;
+use crate::reader::DocumentReader;
 
 /// How the status of policies of a kind, and of what they affect, is put into words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct StatusTemplate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionTemplate {
     /// It holds in any of these states,
-    pub when: Vec<State>,
+    pub when: Vec<PolicyState>,
     /// and, if there are any, for a target of one of these sorts.
     pub targets: Vec<SmolStr>,
     pub r#type: SmolStr,
@@ -39,7 +39,7 @@ pub struct AffectedTemplate {
 
 /// What can be said of a policy. Several may hold at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum PolicyState {
     Accepted,
     Conflicted,
     Invalid,
@@ -59,27 +59,27 @@ pub enum State {
     MergedWithLower,
 }
 
-const STATES: [(&str, State); 13] = [
-    ("Accepted", State::Accepted),
-    ("Conflicted", State::Conflicted),
-    ("Invalid", State::Invalid),
-    ("TargetNotFound", State::TargetNotFound),
-    ("RefNotPermitted", State::RefNotPermitted),
-    ("Enforced", State::Enforced),
-    ("PartiallyEnforced", State::PartiallyEnforced),
-    ("Overridden", State::Overridden),
-    ("NotEnforced", State::NotEnforced),
-    ("OverriddenSomewhere", State::OverriddenSomewhere),
-    ("Merged", State::Merged),
-    ("MergedWithHigher", State::MergedWithHigher),
-    ("MergedWithLower", State::MergedWithLower),
+const STATES: [(&str, PolicyState); 13] = [
+    ("Accepted", PolicyState::Accepted),
+    ("Conflicted", PolicyState::Conflicted),
+    ("Invalid", PolicyState::Invalid),
+    ("TargetNotFound", PolicyState::TargetNotFound),
+    ("RefNotPermitted", PolicyState::RefNotPermitted),
+    ("Enforced", PolicyState::Enforced),
+    ("PartiallyEnforced", PolicyState::PartiallyEnforced),
+    ("Overridden", PolicyState::Overridden),
+    ("NotEnforced", PolicyState::NotEnforced),
+    ("OverriddenSomewhere", PolicyState::OverriddenSomewhere),
+    ("Merged", PolicyState::Merged),
+    ("MergedWithHigher", PolicyState::MergedWithHigher),
+    ("MergedWithLower", PolicyState::MergedWithLower),
 ];
 const BOOLS: [(&str, bool); 2] = [("True", true), ("False", false)];
 
 impl Default for StatusTemplate {
     fn default() -> Self {
-        use State::*;
-        let row = |when: &[State], r#type: &str, is_true, reason: &str, message: &str| ConditionTemplate {
+        use PolicyState::*;
+        let row = |when: &[PolicyState], r#type: &str, is_true, reason: &str, message: &str| ConditionTemplate {
             when: when.to_vec(),
             targets: Vec::new(),
             r#type: r#type.into(),
@@ -108,7 +108,7 @@ impl Default for StatusTemplate {
     }
 }
 
-pub fn read(reader: &mut Reader<'_, '_>) -> StatusTemplate {
+pub fn read(reader: &mut DocumentReader<'_, '_>) -> StatusTemplate {
     let usual = StatusTemplate::default();
     let conditions = reader.get("conditions").is_some().then(|| reader.objects("conditions", row));
     StatusTemplate {
@@ -118,7 +118,7 @@ pub fn read(reader: &mut Reader<'_, '_>) -> StatusTemplate {
     }
 }
 
-fn row(reader: &mut Reader<'_, '_>) -> Option<ConditionTemplate> {
+fn row(reader: &mut DocumentReader<'_, '_>) -> Option<ConditionTemplate> {
     let (r#type, reason) = (reader.required("type"), reader.required("reason"));
     let when = reader.choices("when", &STATES);
     let is_true = reader.choice("status", &BOOLS);
@@ -133,7 +133,7 @@ fn row(reader: &mut Reader<'_, '_>) -> Option<ConditionTemplate> {
     })
 }
 
-fn affected(reader: &mut Reader<'_, '_>) -> Option<AffectedTemplate> {
+fn affected(reader: &mut DocumentReader<'_, '_>) -> Option<AffectedTemplate> {
     let (r#type, reason) = (reader.required("type"), reader.required("reason"));
     Some(AffectedTemplate { message: reader.text("message").unwrap_or_default(), r#type: r#type?, reason: reason? })
 }

@@ -4,7 +4,7 @@ use smol_str::{SmolStr, ToSmolStr};
 
 use super::{Block, BlockKind};
 use crate::cel::CelCondition;
-use crate::kinds::{Fit, Pattern, PolicyKind, Selector, Strategy};
+use crate::kinds::{Pattern, PatternFit, PolicyKind, SelectorField, Strategy};
 use crate::object::Object;
 use crate::value::{Map, Path, Segment, Value};
 
@@ -21,7 +21,7 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
             &empty
         }
     };
-    let mut reading = Reading { kind, complain };
+    let mut reading = BlockReader { kind, complain };
     let mut blocks = Vec::new();
     if kind.has_blocks() {
         blocks.extend(reading.named(settings, &path, &fields.defaults, BlockKind::Defaults));
@@ -49,12 +49,12 @@ pub fn path(object: &Object, kind: &PolicyKind, which: BlockKind) -> Path {
     name.map_or(settings.clone(), |name| settings.key(name.clone()))
 }
 
-struct Reading<'a, C> {
+struct BlockReader<'a, C> {
     kind: &'a PolicyKind,
     complain: &'a mut C,
 }
 
-impl<C: FnMut(Path, String)> Reading<'_, C> {
+impl<C: FnMut(Path, String)> BlockReader<'_, C> {
     fn named(&mut self, settings: &Map, path: &Path, names: &[SmolStr], which: BlockKind) -> Option<Block> {
         let (name, value) = names.iter().find_map(|name| Some((name, settings.get(name)?)))?;
         let path = path.key(name.clone());
@@ -137,7 +137,7 @@ pub fn at<'v>(value: &'v Value, keys: &[SmolStr]) -> Option<&'v Value> {
 fn is_target(kind: &PolicyKind, key: &str) -> bool {
     let fields = &kind.fields;
     let chosen = kind.selects.iter().flat_map(|select| {
-        let labels = select.labels.as_ref().map(|(Selector::Full(path) | Selector::Labels(path))| path);
+        let labels = select.labels.as_ref().map(|(SelectorField::Full(path) | SelectorField::Labels(path))| path);
         labels.into_iter().chain(&select.namespaces)
     });
     let hosts = kind.hosts.iter().flat_map(|hosts| [&hosts.field].into_iter().chain(&hosts.export_to));
@@ -149,14 +149,14 @@ fn is_target(kind: &PolicyKind, key: &str) -> bool {
 /// A value without the fields whose values mean that they are missing, and without what held nothing else.
 fn without_absent(value: Value, kind: &PolicyKind, path: &mut Vec<Segment>) -> Value {
     let Value::Map(map) = &value else { return value };
-    if kind.absent.iter().all(|(pattern, _)| pattern.fit(path.iter()) == Fit::No) {
+    if kind.absent.iter().all(|(pattern, _)| pattern.fit(path.iter()) == PatternFit::No) {
         return value;
     }
     let mut kept = Vec::new();
     for (key, child) in map.entries() {
         path.push(Segment::Key(key.clone()));
         let is_absent = |(pattern, word): &(Pattern, SmolStr)| {
-            child.as_str() == Some(word) && pattern.fit(path.iter()) == Fit::Exact
+            child.as_str() == Some(word) && pattern.fit(path.iter()) == PatternFit::Exact
         };
         if !kind.absent.iter().any(is_absent) {
             let left = without_absent(child.clone(), kind, path);

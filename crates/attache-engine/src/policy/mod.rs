@@ -18,8 +18,8 @@ use crate::persistent::PersistentVec;
 use crate::value::{Path, Segment, Value};
 
 pub use blocks::{at as field, path as block_path};
-pub use rank::Rank;
-pub use targets::{LabelSelection, NamespaceSelection, Target, TargetSelector, TargetSpec};
+pub use rank::PolicyRank;
+pub use targets::{LabelSelection, NamespaceSelection, PolicyTarget, TargetSelector, TargetSpec};
 
 /// A policy has the number of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,13 +73,13 @@ impl Index<PolicyId> for Policies {
 pub struct Policy {
     pub object: ObjectId,
     pub kind: KindId,
-    pub targets: Vec<Target>,
+    pub targets: Vec<PolicyTarget>,
     pub blocks: Vec<Block>,
     /// How it wants to merge with what is above it, for kinds where the lower policy says so.
     pub joins: Option<Strategy>,
-    pub rank: Rank,
+    pub rank: PolicyRank,
     /// Why it cannot be used at all.
-    pub invalid: Option<Invalid>,
+    pub invalid: Option<InvalidPolicy>,
     /// Where it chooses targets that do not count, because it names others.
     pub unused: Option<Path>,
     /// It is switched off.
@@ -88,7 +88,7 @@ pub struct Policy {
 
 /// What is wrong with a policy, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
+pub struct InvalidPolicy {
     pub path: Path,
     pub message: String,
 }
@@ -124,7 +124,7 @@ impl BlockKind {
 pub(crate) fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Policy {
     let mut invalid = None;
     let mut complain = |path: Path, message: String| {
-        invalid.get_or_insert(Invalid { path, message });
+        invalid.get_or_insert(InvalidPolicy { path, message });
     };
     let (targets, unused) = targets::read(object, kind, &mut complain);
     let mut blocks = blocks::read(object, kind, &mut complain);

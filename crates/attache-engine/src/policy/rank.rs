@@ -12,22 +12,22 @@ use crate::value::{Path, Segment, Value};
 
 /// The least is first. Names break ties, so it is never equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rank {
+pub struct PolicyRank {
     /// One number for each priority of the kind, negated where the highest is first.
     pub priority: Vec<i64>,
     pub created: Option<Timestamp>,
 }
 
-impl Rank {
+impl PolicyRank {
     /// By age alone. What has no timestamp has not been created yet.
-    pub fn by_age(&self, other: &Rank) -> Ordering {
+    pub fn by_age(&self, other: &PolicyRank) -> Ordering {
         (self.created.is_none(), self.created).cmp(&(other.created.is_none(), other.created))
     }
 }
 
-pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Rank {
+pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> PolicyRank {
     let priority = kind.priority.iter().map(|priority| number(object, priority, complain)).collect();
-    Rank { priority, created: object.created }
+    PolicyRank { priority, created: object.created }
 }
 
 fn number(object: &Object, priority: &Priority, complain: &mut impl FnMut(Path, String)) -> i64 {

@@ -3,13 +3,13 @@
 use smol_str::SmolStr;
 
 use super::blocks::at;
-use crate::kinds::{Among, Hosts, LevelName, PolicyKind, Select, Selector};
+use crate::kinds::{HostTargets, LevelName, PolicyKind, RootSelection, SelectionRule, SelectorField};
 use crate::object::Object;
 use crate::selector::check;
 use crate::value::{Path, Segment, Value};
 
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct PolicyTarget {
     pub wanted: TargetSpec,
     /// Where in the policy it stands.
     pub path: Path,
@@ -39,7 +39,7 @@ pub struct LabelSelection {
     /// A selector; without one, the policy's own Namespace is meant.
     pub namespaces: Option<Value>,
     pub of: Vec<LevelName>,
-    pub from_root: Among,
+    pub from_root: RootSelection,
 }
 
 impl TargetSpec {
@@ -76,7 +76,7 @@ pub fn read(
     object: &Object,
     kind: &PolicyKind,
     complain: &mut impl FnMut(Path, String),
-) -> (Vec<Target>, Option<Path>) {
+) -> (Vec<PolicyTarget>, Option<Path>) {
     let refs = kind.fields.target_refs.iter().map(|keys| (keys, false));
     let selectors = kind.fields.target_selectors.iter().map(|keys| (keys, true));
     let mut targets = Vec::new();
@@ -84,7 +84,7 @@ pub fn read(
         let Some(value) = at(&object.body, keys).filter(|value| !value.is_null()) else { continue };
         let path = Path::new(keys.iter().cloned().map(Segment::Key).collect());
         let mut add = |value: &Value, path: Path| match wanted(value, &path, selects) {
-            Ok(wanted) => targets.push(Target { wanted, path }),
+            Ok(wanted) => targets.push(PolicyTarget { wanted, path }),
             Err(message) => complain(path, message),
         };
         match value {
@@ -100,17 +100,17 @@ pub fn read(
     }
     targets.extend(kind.hosts.as_ref().and_then(|hosts| host(object, hosts, complain)));
     if targets.is_empty() && kind.without_target {
-        targets.push(Target { wanted: TargetSpec::OwnNamespace, path: Path::parse("spec") });
+        targets.push(PolicyTarget { wanted: TargetSpec::OwnNamespace, path: Path::parse("spec") });
     }
     (targets, unused)
 }
 
-fn chosen(object: &Object, select: &Select, complain: &mut impl FnMut(Path, String)) -> Option<Target> {
+fn chosen(object: &Object, select: &SelectionRule, complain: &mut impl FnMut(Path, String)) -> Option<PolicyTarget> {
     let field = |keys: &[SmolStr]| at(&object.body, keys).filter(|value| !value.is_null());
     let path = |keys: &[SmolStr]| Path::new(keys.iter().cloned().map(Segment::Key).collect());
     let labels = select.labels.as_ref().map(|selector| match selector {
-        Selector::Full(keys) => (path(keys), field(keys).cloned()),
-        Selector::Labels(keys) => {
+        SelectorField::Full(keys) => (path(keys), field(keys).cloned()),
+        SelectorField::Labels(keys) => {
             (path(keys), field(keys).map(|labels| Value::map(vec![("matchLabels".into(), labels.clone())])))
         }
     });
@@ -127,10 +127,10 @@ fn chosen(object: &Object, select: &Select, complain: &mut impl FnMut(Path, Stri
         of: select.of.clone(),
         from_root: select.from_root,
     });
-    Some(Target { wanted, path: place })
+    Some(PolicyTarget { wanted, path: place })
 }
 
-fn host(object: &Object, hosts: &Hosts, complain: &mut impl FnMut(Path, String)) -> Option<Target> {
+fn host(object: &Object, hosts: &HostTargets, complain: &mut impl FnMut(Path, String)) -> Option<PolicyTarget> {
     let path_of = |keys: &[SmolStr]| Path::new(keys.iter().cloned().map(Segment::Key).collect());
     if let Some(keys) = &hosts.export_to
         && let Some(other) = at(&object.body, keys).filter(|value| !matches!(value, Value::List(_) | Value::Null))
@@ -139,7 +139,9 @@ fn host(object: &Object, hosts: &Hosts, complain: &mut impl FnMut(Path, String))
     }
     let path = path_of(&hosts.field);
     match at(&object.body, &hosts.field) {
-        Some(Value::Str(host)) if !host.is_empty() => Some(Target { wanted: TargetSpec::Host(host.clone()), path }),
+        Some(Value::Str(host)) if !host.is_empty() => {
+            Some(PolicyTarget { wanted: TargetSpec::Host(host.clone()), path })
+        }
         None | Some(Value::Null | Value::Str(_)) => {
             complain(path, "it names no host".to_string());
             None

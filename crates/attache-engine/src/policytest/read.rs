@@ -9,7 +9,7 @@ use super::{
 };
 use crate::object::Object;
 use crate::problem::Problem;
-use crate::reader::Reader;
+use crate::reader::DocumentReader;
 use crate::text;
 use crate::value::{Path, Value};
 
@@ -26,7 +26,7 @@ pub fn is_test(object: &Object) -> bool {
 /// Reads a test. It is run only if nothing is wrong with it.
 pub fn read(document: &Object) -> Result<PolicyTest, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut reader = Reader::new(document, Path::parse("spec"), document.spec(), &mut problems);
+    let mut reader = DocumentReader::new(document, Path::parse("spec"), document.spec(), &mut problems);
     let topology = reader.texts("topology").unwrap_or_default();
     let files = reader.texts("files").unwrap_or_default();
     reader.any("objects");
@@ -57,7 +57,7 @@ pub fn read(document: &Object) -> Result<PolicyTest, Vec<Problem>> {
     })
 }
 
-fn expect(reader: &mut Reader<'_, '_>) -> Expect {
+fn expect(reader: &mut DocumentReader<'_, '_>) -> Expect {
     Expect {
         effective: lines(reader, "effective", effective),
         status: lines(reader, "status", status),
@@ -77,9 +77,9 @@ impl Expect {
 }
 
 fn lines<T>(
-    reader: &mut Reader<'_, '_>,
+    reader: &mut DocumentReader<'_, '_>,
     field: &'static str,
-    read: fn(&mut Reader<'_, '_>) -> Option<T>,
+    read: fn(&mut DocumentReader<'_, '_>) -> Option<T>,
 ) -> Vec<Line<T>> {
     reader.objects(field, |line| {
         let it = read(line);
@@ -87,7 +87,7 @@ fn lines<T>(
     })
 }
 
-fn effective(line: &mut Reader<'_, '_>) -> Option<Effective> {
+fn effective(line: &mut DocumentReader<'_, '_>) -> Option<Effective> {
     let policy_kind = line.required("policyKind");
     let scope = line.texts("scope");
     if scope.as_ref().is_none_or(Vec::is_empty) {
@@ -119,7 +119,7 @@ fn effective(line: &mut Reader<'_, '_>) -> Option<Effective> {
     })
 }
 
-fn superseded(line: &mut Reader<'_, '_>) -> Option<Superseded> {
+fn superseded(line: &mut DocumentReader<'_, '_>) -> Option<Superseded> {
     let path = line.required("path");
     let policy = policy(line, "policy");
     let by = line.text("by");
@@ -127,7 +127,7 @@ fn superseded(line: &mut Reader<'_, '_>) -> Option<Superseded> {
     Some(Superseded { path: Path::parse(&path?), policy: policy?, by, reason: line.text("reason") })
 }
 
-fn status(line: &mut Reader<'_, '_>) -> Option<Status> {
+fn status(line: &mut DocumentReader<'_, '_>) -> Option<Status> {
     let policy = policy(line, "policy");
     let accepted = word(line, "accepted", &ACCEPTED);
     let enforcement = word(line, "enforcement", &ENFORCEMENT);
@@ -137,13 +137,13 @@ fn status(line: &mut Reader<'_, '_>) -> Option<Status> {
     Some(Status { policy: policy?, accepted, enforcement, by, message, conditions })
 }
 
-fn condition(line: &mut Reader<'_, '_>) -> Option<Condition> {
+fn condition(line: &mut DocumentReader<'_, '_>) -> Option<Condition> {
     let r#type = line.required("type");
     let (status, reason, message) = (line.text("status"), line.text("reason"), line.text("message"));
     Some(Condition { r#type: r#type?, status, reason, message })
 }
 
-fn affected(line: &mut Reader<'_, '_>) -> Option<Affected> {
+fn affected(line: &mut DocumentReader<'_, '_>) -> Option<Affected> {
     let target = node(line, "target");
     let by = line.texts("by");
     if by.is_none() && line.get("by").is_none() {
@@ -153,38 +153,38 @@ fn affected(line: &mut Reader<'_, '_>) -> Option<Affected> {
     Some(Affected { target: target?, by })
 }
 
-fn behaviour(line: &mut Reader<'_, '_>) -> Option<Behaviour> {
+fn behaviour(line: &mut DocumentReader<'_, '_>) -> Option<Behaviour> {
     let object = node(line, "object");
     let at = line.required("path");
     let value = line.any("value").cloned().unwrap_or(Value::Null);
     Some(Behaviour { object: object?, at: Path::parse(&at?), value })
 }
 
-fn refused(line: &mut Reader<'_, '_>) -> Option<Refused> {
+fn refused(line: &mut DocumentReader<'_, '_>) -> Option<Refused> {
     let (parent, child) = (node(line, "parent"), node(line, "child"));
     let reason = line.required("reason");
     let message = line.text("message");
     Some(Refused { parent: parent?, child: child?, reason: reason?, message })
 }
 
-fn node(line: &mut Reader<'_, '_>, field: &'static str) -> Option<NodeName> {
+fn node(line: &mut DocumentReader<'_, '_>, field: &'static str) -> Option<NodeName> {
     let text = line.required(field);
     parsed(line, field, text, NodeName::parse).pop()
 }
 
-fn policy(line: &mut Reader<'_, '_>, field: &'static str) -> Option<PolicyName> {
+fn policy(line: &mut DocumentReader<'_, '_>, field: &'static str) -> Option<PolicyName> {
     let text = line.required(field);
     parsed(line, field, text, PolicyName::parse).pop()
 }
 
-pub(super) fn word(line: &mut Reader<'_, '_>, field: &'static str, words: &[&'static str]) -> Option<SmolStr> {
+pub(super) fn word(line: &mut DocumentReader<'_, '_>, field: &'static str, words: &[&'static str]) -> Option<SmolStr> {
     let words: Vec<(&str, &str)> = words.iter().map(|word| (*word, *word)).collect();
     line.choice(field, &words).map(SmolStr::new)
 }
 
 /// Every text that can be read; the others are complained of.
 pub(super) fn parsed<T>(
-    line: &mut Reader<'_, '_>,
+    line: &mut DocumentReader<'_, '_>,
     field: &str,
     texts: impl IntoIterator<Item = SmolStr>,
     parse: impl Fn(&str) -> Result<T, String>,

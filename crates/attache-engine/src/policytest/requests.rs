@@ -4,13 +4,13 @@ use super::ExpectedRequest;
 use super::name::NodeName;
 use super::read::{parsed, word};
 use crate::problem::Problem;
-use crate::reader::Reader;
+use crate::reader::DocumentReader;
 use crate::request::Request;
 use crate::value::Value;
 
 const OUTCOMES: [&str; 6] = ["Backend", "Redirect", "Preflight", "NotFound", "InvalidBackend", "NoListener"];
 
-pub fn read(line: &mut Reader<'_, '_>) -> Option<ExpectedRequest> {
+pub fn read(line: &mut DocumentReader<'_, '_>) -> Option<ExpectedRequest> {
     let request = request(line);
     let gateway = line.text("gateway");
     let gateway = parsed(line, "gateway", gateway, |text| short(text, "Gateway"));
@@ -34,12 +34,12 @@ pub fn read(line: &mut Reader<'_, '_>) -> Option<ExpectedRequest> {
     })
 }
 
-fn request(line: &mut Reader<'_, '_>) -> Option<Request> {
+fn request(line: &mut DocumentReader<'_, '_>) -> Option<Request> {
     let asked = line.required("request");
     let headers = line.pairs("headers");
     let (grpc, sni, from) = (line.flag("grpc"), line.text("sni"), line.text("from"));
     let (method, url) = asked.as_deref()?.split_once(' ').unwrap_or(("", asked.as_deref()?));
-    let complain = |line: &mut Reader<'_, '_>, field, Problem { message, help, .. }| {
+    let complain = |line: &mut DocumentReader<'_, '_>, field, Problem { message, help, .. }| {
         line.complain(Some(field), message, help);
     };
     let mut request = match Request::parse(if method.is_empty() { "GET" } else { method }, url.trim()) {
@@ -67,7 +67,7 @@ fn short(text: &str, kind: &str) -> Result<NodeName, String> {
 }
 
 /// A name, or null for none.
-fn name(line: &mut Reader<'_, '_>, field: &'static str) -> Option<Option<NodeName>> {
+fn name(line: &mut DocumentReader<'_, '_>, field: &'static str) -> Option<Option<NodeName>> {
     if line.any(field)?.is_null() {
         return Some(None);
     }
@@ -75,7 +75,7 @@ fn name(line: &mut Reader<'_, '_>, field: &'static str) -> Option<Option<NodeNam
     parsed(line, field, text, NodeName::parse).pop().map(Some)
 }
 
-fn by_name(line: &mut Reader<'_, '_>, field: &'static str) -> Vec<(NodeName, Value)> {
+fn by_name(line: &mut DocumentReader<'_, '_>, field: &'static str) -> Vec<(NodeName, Value)> {
     let Some(given) = line.get(field) else { return Vec::new() };
     let entries = given.entries();
     if entries.is_empty() {

@@ -49,13 +49,14 @@ use crate::value::Value;
 use listeners::Listener;
 use refusal::Denied;
 
+pub use crate::level::Level;
 pub(crate) use edit::Edited;
 pub use grants::Grants;
 pub use labels::label;
 pub use namespaces::Namespace;
 pub(crate) use needs_rebuild::NeedsRebuild;
 pub(crate) use node::NodeVec;
-pub use node::{Level, Node, NodeId, NodeMap, Owner};
+pub use node::{Node, NodeId, NodeMap, Owner};
 pub use refusal::{Refusal, Refused};
 pub(crate) use relink::LinkSides;
 

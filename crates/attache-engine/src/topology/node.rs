@@ -7,6 +7,7 @@ use smol_str::SmolStr;
 
 use super::ids::Ids;
 use super::sections::Section;
+use crate::level::Level;
 use crate::object::ObjectId;
 use crate::persistent::PersistentVec;
 
@@ -190,59 +191,6 @@ impl<T> IndexMut<NodeId> for NodeVec<T> {
 impl<T: Clone + Default> From<NodeVec<T>> for NodeMap<T> {
     fn from(all: NodeVec<T>) -> Self {
         NodeMap::new(all.wholes, all.parts)
-    }
-}
-
-/// Where a node stands in the hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    GatewayClass,
-    Namespace,
-    Gateway,
-    /// A Service that routes name as their parent (mesh): the Service as its clients see it.
-    Frontend,
-    ListenerSet,
-    /// A listener of a Gateway or of a ListenerSet.
-    Listener,
-    Route,
-    RouteRule,
-    Backend,
-    BackendPort,
-    /// A Pod, or something that makes Pods from a template.
-    Workload,
-    /// Anything else.
-    Other,
-}
-
-impl Level {
-    pub const ALL: [Level; 12] = [
-        Level::GatewayClass,
-        Level::Namespace,
-        Level::Gateway,
-        Level::Frontend,
-        Level::ListenerSet,
-        Level::Listener,
-        Level::Route,
-        Level::RouteRule,
-        Level::Backend,
-        Level::BackendPort,
-        Level::Workload,
-        Level::Other,
-    ];
-
-    /// Whether nodes at this level are parts of an object.
-    pub fn is_section(self) -> bool {
-        matches!(self, Level::Listener | Level::RouteRule | Level::BackendPort)
-    }
-
-    /// Whether nodes at this level are parts of those at `whole`.
-    pub fn is_section_of(self, whole: Level) -> bool {
-        match self {
-            Level::Listener => matches!(whole, Level::Gateway | Level::ListenerSet),
-            Level::RouteRule => whole == Level::Route,
-            Level::BackendPort => whole == Level::Backend,
-            _ => false,
-        }
     }
 }
 

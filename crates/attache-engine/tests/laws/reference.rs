@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use attache_engine::attachment::Attachment;
 use attache_engine::cel::CelCondition;
 use attache_engine::engine::Engine;
-use attache_engine::kinds::{Class, Fit, NumberAt, Pattern, PolicyKind, Priority, SameLevel, Strategy};
+use attache_engine::kinds::{Class, NumberAt, Pattern, PatternFit, PolicyKind, Priority, SameLevel, Strategy};
 use attache_engine::model::Model;
 use attache_engine::policy::{BlockKind, PolicyId};
 use attache_engine::text;
@@ -397,7 +397,7 @@ impl<'e> Reference<'e> {
         fn walk(reference: &Reference, path: &[String], value: &Value, found: &mut Vec<(Keys, Value)>) {
             let deeper = match reference.kind.rules.as_slice() {
                 [] => path.len() < 2,
-                declared => path.is_empty() || declared.iter().any(|rule| fit(rule, path) == Fit::Above),
+                declared => path.is_empty() || declared.iter().any(|rule| fit(rule, path) == PatternFit::Prefix),
             };
             match value.as_object().filter(|map| !map.is_empty() && deeper && !reference.is_whole(path)) {
                 Some(map) => map.iter().for_each(|(key, value)| {
@@ -448,7 +448,7 @@ impl<'e> Reference<'e> {
     }
 
     fn is_whole(&self, path: &[String]) -> bool {
-        self.kind.whole.iter().any(|whole| fit(whole, path) == Fit::Exact)
+        self.kind.whole.iter().any(|whole| fit(whole, path) == PatternFit::Exact)
     }
 }
 
@@ -458,7 +458,7 @@ fn holds(when: Option<&CelCondition>, ep: &Value) -> bool {
     when.is_none_or(|condition| condition.holds(&spec()).unwrap_or(false))
 }
 
-fn fit(pattern: &Pattern, path: &[String]) -> Fit {
+fn fit(pattern: &Pattern, path: &[String]) -> PatternFit {
     let segments: Vec<Segment> = path.iter().map(|key| Segment::Key(key.as_str().into())).collect();
     pattern.fit(segments.iter())
 }

@@ -1,7 +1,7 @@
 use attache_engine::attachment::Reason;
 use attache_engine::lint::Finding;
 use attache_engine::object::Object;
-use attache_engine::policy::{Policy, PolicyId, Target};
+use attache_engine::policy::{Policy, PolicyId, PolicyTarget};
 use attache_engine::topology::NodeId;
 use attache_engine::value::{Path, Value};
 use serde::Serialize;
@@ -168,13 +168,13 @@ pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding])
 fn targets(input: &Input, id: PolicyId, policy: &Policy) -> Vec<OfTarget> {
     let (engine, own) = (&input.engine, &input.engine.policy_id(id).namespace);
     let refused = &engine.attachments().of(id).refused;
-    let conflict = |target: &Target| {
+    let conflict = |target: &PolicyTarget| {
         let of = |node: NodeId| engine.topology().id(engine.objects(), node);
         let (node, winner) = engine.rivals(id).find(|(node, _)| names(target, own, of(*node)).unwrap_or(true))?;
         let message = format!("{} has attached to {} before it", input.policy(winner), input.name(node));
         Some((Reason::Conflicted.name(), message))
     };
-    let of = |(i, target): (usize, &Target)| {
+    let of = |(i, target): (usize, &PolicyTarget)| {
         let refusal = refused.iter().find(|it| it.target.is_none_or(|at| at == i));
         let refusal = refusal.map(|refusal| (refusal.reason.name(), refusal.message.clone()));
         let (reason, message) = refusal.or_else(|| conflict(target)).unzip();

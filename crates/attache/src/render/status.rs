@@ -1,6 +1,6 @@
 //! A policy's status in a word or two.
 
-use attache_engine::policy::{Target, TargetSpec};
+use attache_engine::policy::{PolicyTarget, TargetSpec};
 use attache_engine::status::{Enforcement, PolicyStatus, ScopeCounts};
 
 use crate::cli::again;
@@ -57,7 +57,7 @@ pub fn no_policies(namespace: Option<&str>) -> String {
 }
 
 /// A target, in the words of its policy.
-pub fn target_words(target: &Target) -> String {
+pub fn target_words(target: &PolicyTarget) -> String {
     match &target.wanted {
         TargetSpec::Object { kind, namespace, name, section, .. } => {
             let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use attache_engine::kinds::{KindId, Origin, PolicyKind};
+use attache_engine::kinds::{KindId, KindOrigin, PolicyKind};
 use serde::Serialize;
 
 use crate::cli::again_with;
@@ -123,9 +123,9 @@ fn describe(kind: &PolicyKind, policies: usize) -> Kind {
         same_level: format!("{:?}", kind.same_level),
         strategies: kind.strategies.iter().map(|strategy| strategy.name().to_owned()).collect(),
         from: match &kind.origin {
-            Origin::BuiltIn(system) => format!("built in: {system}"),
-            Origin::Given(file) => file.to_string(),
-            Origin::Inferred(crd) => format!("CRD {crd}"),
+            KindOrigin::BuiltIn(system) => format!("built in: {system}"),
+            KindOrigin::Given(file) => file.to_string(),
+            KindOrigin::Inferred(crd) => format!("CRD {crd}"),
         },
         policies,
     }
