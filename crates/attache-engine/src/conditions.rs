@@ -62,7 +62,7 @@ impl Engine {
     /// The conditions of a target, one for each kind of policy that affects it.
     pub fn target_conditions(&self, status: &TargetStatus) -> Vec<StatusCondition> {
         let owner = self.topology().node(status.target).owner.object();
-        let observed_generation = owner.and_then(|owner| self.objects().get(owner).generation());
+        let observed_generation = owner.and_then(|owner| self.objects()[owner].generation());
         let mut conditions = Vec::new();
         // Policies are sorted by kind.
         for policies in status.affected_by.chunk_by(|a, b| self.policy(*a).kind == self.policy(*b).kind) {

@@ -93,7 +93,7 @@ impl Engine {
 
     /// The object that a policy is.
     pub fn policy_object(&self, id: PolicyId) -> &Object {
-        self.objects.get(id.0)
+        &self.objects[id.0]
     }
 
     pub fn policy_id(&self, id: PolicyId) -> &ObjectRef {

@@ -23,7 +23,7 @@ pub struct Merged {
 impl Engine {
     /// What policies of one kind make of an object, at each place they merge into and for each chain that reaches it.
     pub fn merged(&self, model: &Model, id: ObjectId) -> Vec<Merged> {
-        let object = self.objects().get(id);
+        let object = &self.objects()[id];
         let mut merged = Vec::new();
         for into in model.kind.merges_into.iter().filter(|into| into.kind == object.id.kind) {
             for path in places(&object.body, &into.path) {

@@ -154,7 +154,7 @@ impl Stacking<'_> {
     /// By the way it came here, then priority, then age, then name.
     fn compare(self, a: &Attachment, b: &Attachment) -> Ordering {
         let (left, right) = (&self.policies[a.policy], &self.policies[b.policy]);
-        let (one, other) = (self.objects.get(left.object), self.objects.get(right.object));
+        let (one, other) = (&self.objects[left.object], &self.objects[right.object]);
         a.via
             .cmp(&b.via)
             .then_with(|| left.rank.priority.cmp(&right.rank.priority))
@@ -230,7 +230,7 @@ pub fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<Pro
                 entry.insert(policy);
             }
             Entry::Occupied(entry) => {
-                let (object, other) = (objects.get(policy.object), &objects.get(entry.get().object).id);
+                let (object, other) = (&objects[policy.object], &objects[entry.get().object].id);
                 let message = format!("{} has the same priority as {other}: who comes first is undefined", object.id);
                 problems.push(Problem::warning(message).about(object).help("give them different priorities"));
             }

@@ -96,7 +96,7 @@ impl<'i> Description<'i> {
         let of = |at: &(PolicyId, NodeId)| Met { policy: at.0, on: at.1, here: here(at) };
         let conditions = conditions(input, &models, &nodes, &below);
         Description {
-            object: input.engine.objects().find(&target.id).map(|id| input.engine.objects().get(id)),
+            object: input.engine.objects().find(&target.id).map(|id| &input.engine.objects()[id]),
             parents: nodes.iter().flat_map(|node| topology.parents(*node)).copied().collect(),
             namespace: nodes.first().and_then(|node| topology.namespace(*node)),
             children,

@@ -103,7 +103,7 @@ impl Input {
         let mut put = objects.split_off(there);
         for object in &mut put {
             // Who changes an object does not make it younger.
-            let existing = before.find(&object.id).and_then(|id| before.get(id).created);
+            let existing = before.find(&object.id).and_then(|id| before[id].created);
             object.created = object.created.or(existing);
         }
         let moved = others.zip(objects).filter(|(was, is)| was.id != is.id);

@@ -87,7 +87,7 @@ impl Attaching<'_> {
         }
         match self.objects.lookup(group(wanted), &wanted.kind, &binding.id.namespace, name) {
             Some(id) => {
-                let placement = self.objects.get(id);
+                let placement = &self.objects[id];
                 bindings.placements.choose(self.objects, placement, &mut self.result.problems)
             }
             None => {
@@ -126,7 +126,7 @@ impl Attaching<'_> {
                 found.extend(self.existing(&own, namespace, name, binding, place));
             } else if let Some((sets, members)) = bindings.sets.as_ref().filter(|(sets, _)| named == Some(&sets.kind)) {
                 let Some(set) = self.existing(sets, namespace, name, binding, place) else { continue };
-                let Some(set) = self.objects.find(&set).map(|id| self.objects.get(id)) else { continue };
+                let Some(set) = self.objects.find(&set).map(|id| &self.objects[id]) else { continue };
                 let members_at = path(members);
                 let members = field(&set.body, members).map_or(&[][..], Value::items);
                 for (i, name) in members.iter().enumerate() {

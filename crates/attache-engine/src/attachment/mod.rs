@@ -133,7 +133,7 @@ pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &Policies)
         for target in &policy.targets {
             let TargetSpec::Object { group, kind: wanted, namespace, name, .. } = &target.wanted else { continue };
             if kind.virtual_targets.iter().any(|virtual_kind| virtual_kind.is(group, wanted)) {
-                let namespace = namespace.as_ref().unwrap_or(&objects.get(policy.object).id.namespace);
+                let namespace = namespace.as_ref().unwrap_or(&objects[policy.object].id.namespace);
                 named.push(ObjectRef::new(group, wanted, namespace, name));
             }
         }
@@ -154,10 +154,10 @@ pub fn attach(objects: &Objects, topology: &Topology, kinds: &Registry, policies
     for (id, policy) in policies.iter() {
         let kind = kinds.get(policy.kind);
         if kind.extension_ref {
-            by_ref.insert(&objects.get(policy.object).id, id);
+            by_ref.insert(&objects[policy.object].id, id);
         }
         if kind.bindings.is_some() && policy.invalid.is_none() && !policy.disabled {
-            bound.entry(policy.kind).or_default().push((id, objects.get(policy.object)));
+            bound.entry(policy.kind).or_default().push((id, &objects[policy.object]));
         }
     }
     for (id, kind) in kinds.iter() {
@@ -238,7 +238,7 @@ impl<'o> Attaching<'o> {
     /// What becomes of the targets that a policy itself names.
     pub fn policy(&self, id: PolicyId, policy: &Policy, kind: &PolicyKind) -> Attached {
         let mut result = Attached::default();
-        let object = self.objects.get(policy.object);
+        let object = &self.objects[policy.object];
         if !kind.versions.is_empty() && !kind.versions.contains(&object.version) {
             let known = kind.versions.join(", ");
             result.problems.push(

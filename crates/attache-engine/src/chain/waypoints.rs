@@ -17,8 +17,8 @@ impl Waypoints {
     /// The Gateway that a Service, or else its Namespace, names.
     pub fn before(&self, objects: &Objects, topology: &Topology, service: NodeId) -> Option<NodeId> {
         let service = topology.node(service).owner.object()?;
-        let object = objects.get(service);
-        let namespace = objects.lookup("", "Namespace", "", &object.id.namespace).map(|id| objects.get(id));
+        let object = &objects[service];
+        let namespace = objects.lookup("", "Namespace", "", &object.id.namespace).map(|id| &objects[id]);
         let holder = [Some(object), namespace].into_iter().flatten();
         let (holder, name) = holder.filter_map(|it| Some((it, it.labels().get_str(&self.label)?))).next()?;
         if name == NONE {
@@ -26,7 +26,7 @@ impl Waypoints {
         }
         let home = holder.labels().get_str(&self.namespace_label).unwrap_or(&object.id.namespace);
         let gateway = objects.lookup(GATEWAY_API, "Gateway", home, name)?;
-        self.is_one(objects.get(gateway)).then_some(NodeId::whole(gateway))
+        self.is_one(&objects[gateway]).then_some(NodeId::whole(gateway))
     }
 
     /// Whether a node is reached only by policies that name it, or what stands before it.
@@ -34,7 +34,7 @@ impl Waypoints {
         let it = topology.node(node);
         match (it.level, it.owner.object()) {
             (Level::Namespace | Level::Workload, _) => false,
-            (Level::Gateway, Some(gateway)) => self.is_one(objects.get(gateway)),
+            (Level::Gateway, Some(gateway)) => self.is_one(&objects[gateway]),
             _ => true,
         }
     }

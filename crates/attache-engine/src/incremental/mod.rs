@@ -69,7 +69,7 @@ impl Edit {
 impl Edit {
     /// Whether anything is another after it.
     fn matters(&self, objects: &Objects) -> bool {
-        let Some(was) = objects.find(self.id()).map(|id| objects.get(id)) else { return matches!(self, Edit::Put(_)) };
+        let Some(was) = objects.find(self.id()).map(|id| &objects[id]) else { return matches!(self, Edit::Put(_)) };
         match self {
             Edit::Delete(_) => true,
             Edit::Put(is) => is.created != was.created || is.source != was.source || is.body != was.body,

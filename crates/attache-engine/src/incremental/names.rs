@@ -61,9 +61,9 @@ impl Step<'_> {
             return !self.object_counts.residents(&id.name).is_empty() || self.next.topology.is_home(&id.name);
         }
         let touched = self.touched.iter().map(|it| it.id);
-        let mut naming = self.dependency_index.at(Key::of(id)).chain(touched);
-        naming.any(|gateway| {
-            let gateway = self.next.objects.get(gateway);
+        let naming = self.dependency_index.at(Key::of(id)).chain(touched);
+        // Some of them may be deleted.
+        naming.filter_map(|gateway| self.next.objects.get(gateway)).any(|gateway| {
             api::level(&gateway.id.group, &gateway.id.kind) == Level::Gateway && class_of(gateway).as_ref() == Some(id)
         })
     }

@@ -42,10 +42,10 @@ impl Step<'_> {
         let Engine { objects, topology, .. } = &mut self.next;
         sets.retain(|set| objects.shared(*set).is_some());
         let of = |gateway: Option<ObjectId>| {
-            let own = sets.iter().filter(|set| gateway_of(objects, objects.get(**set)) == gateway);
+            let own = sets.iter().filter(|set| gateway_of(objects, &objects[**set]) == gateway);
             let mut own: Vec<ObjectId> = own.copied().collect();
             own.sort_by(|a, b| {
-                let [a, b] = [a, b].map(|id| objects.get(*id));
+                let [a, b] = [a, b].map(|id| &objects[*id]);
                 a.by_age(b).then_with(|| a.id.cmp(&b.id))
             });
             own
@@ -93,6 +93,6 @@ impl Step<'_> {
     /// Who an object is, or was.
     fn name(&self, id: ObjectId) -> &ObjectRef {
         let objects = if self.next.objects.shared(id).is_some() { &self.next.objects } else { &self.before.objects };
-        &objects.get(id).id
+        &objects[id].id
     }
 }

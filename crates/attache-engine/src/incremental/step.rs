@@ -138,7 +138,7 @@ impl Step<'_> {
         }
         let kinds = &self.next.kinds;
         // A CRD that may be that of a policy is a problem only where there are objects of it.
-        let unlabelled = kinds.unlabelled().iter().filter_map(|crd| infer::Crd::read(self.next.objects.get(*crd)));
+        let unlabelled = kinds.unlabelled().iter().filter_map(|crd| infer::Crd::read(self.next.objects.get(*crd)?));
         if what.exists && unlabelled.into_iter().any(|crd| crd.group() == id.group && crd.kind() == id.kind) {
             return Err(NeedsRebuild::PolicyKinds);
         }

@@ -15,7 +15,7 @@ impl PolicyKind {
             KindOrigin::BuiltIn(file) => built_in::document(file, &self.name),
             KindOrigin::Given(_) => {
                 let id = objects.find(&ObjectRef::new(GROUP, KIND, "", &self.name));
-                id.map(|id| to_yaml(&objects.get(id).body))
+                id.map(|id| to_yaml(&objects[id].body))
             }
             KindOrigin::Inferred(_) => None,
         };

@@ -12,7 +12,7 @@ use crate::value::{Path, Value};
 pub fn unknown(subject: Subject<'_>, findings: &mut Findings) {
     let engine = subject.engine;
     let (objects, kinds) = (engine.objects(), engine.kinds());
-    let unlabelled: Vec<&Value> = kinds.unlabelled().iter().map(|crd| objects.get(*crd).spec()).collect();
+    let unlabelled: Vec<&Value> = kinds.unlabelled().iter().map(|crd| objects[*crd].spec()).collect();
     let is_unlabelled = |group: &str, kind: &str| {
         unlabelled.iter().any(|crd| {
             crd.get_str("group") == Some(group) && crd.at(&["names", "kind"]).and_then(Value::as_str) == Some(kind)
@@ -52,7 +52,7 @@ fn target(object: &Object) -> Option<Path> {
 /// CRDs whose schema is that of a policy, and whose labels do not say so.
 pub fn unlabelled(subject: Subject<'_>, findings: &mut Findings) {
     for crd in subject.engine.kinds().unlabelled() {
-        let crd = subject.engine.objects().get(*crd);
+        let crd = &subject.engine.objects()[*crd];
         let kind = crd.spec().at(&["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
         let message = format!("`{kind}` looks like a policy kind, but its CRD has no policy label");
         findings.push(rule::UNLABELLED_CRD.at(crd, Path::parse("metadata.labels"), message));

@@ -14,7 +14,7 @@ pub fn unattached(subject: Subject<'_>, findings: &mut Findings) {
         if topology.live(node) || topology.is_refused(object) {
             continue;
         }
-        let route = engine.objects().get(object);
+        let route = &engine.objects()[object];
         // What is wrong then is told of the field.
         if !matches!(route.spec().get("parentRefs"), None | Some(Value::Null | Value::List(_))) {
             continue;
@@ -35,7 +35,7 @@ pub fn unused_hostnames(subject: Subject<'_>, findings: &mut Findings) {
             let path = Path::parse("spec.hostnames").index(position);
             let message =
                 format!("no listener that the route is attached to has a hostname in common with `{hostname}`");
-            findings.push(rule::UNUSED_HOSTNAME.at(objects.get(object), path, message));
+            findings.push(rule::UNUSED_HOSTNAME.at(&objects[object], path, message));
         }
     }
 }
@@ -46,7 +46,7 @@ pub fn unreachable_rules(subject: Subject<'_>, findings: &mut Findings) {
     for (node, object) in subject.routes() {
         let above = topology.parents(node);
         let is_delegated_to = above.iter().all(|parent| topology.node(*parent).level == Level::RouteRule);
-        if above.is_empty() || !is_delegated_to || inherits_matches(objects.get(object)) {
+        if above.is_empty() || !is_delegated_to || inherits_matches(&objects[object]) {
             continue;
         }
         let handed_on: Vec<&Value> = above.iter().filter_map(|rule| topology.section_value(objects, *rule)).collect();
@@ -62,7 +62,7 @@ pub fn unreachable_rules(subject: Subject<'_>, findings: &mut Findings) {
                 names.join(", ")
             );
             let path = Path::parse("spec.rules").index(position);
-            findings.push(rule::UNREACHABLE_RULE.at(objects.get(object), path, message));
+            findings.push(rule::UNREACHABLE_RULE.at(&objects[object], path, message));
         }
     }
 }

@@ -56,7 +56,7 @@ pub fn routes(subject: Subject<'_>, findings: &mut Findings) {
     let contested: HashSet<ObjectId> =
         refused.keys().filter(|(_, path)| **path == Path::parse("spec.hostnames")).map(|(by, _)| *by).collect();
     for id in subject.routes().map(|(_, route)| route).filter(|id| !contested.contains(id)) {
-        let route = objects.get(id);
+        let route = &objects[id];
         let Some(parents) = route.body.at(&["status", "parents"]) else { continue };
         for (i, parent) in parents.items().iter().enumerate() {
             let Some(asked) = parent_ref(route, parent) else { continue };

@@ -30,7 +30,7 @@ impl<'e> Subject<'e> {
     pub fn objects(self) -> impl Iterator<Item = (ObjectId, &'e Object)> {
         let objects = self.engine.objects();
         let all = self.only.is_none().then(|| objects.iter()).into_iter().flatten();
-        all.chain(self.only.into_iter().flatten().map(|id| (*id, objects.get(*id))))
+        all.chain(self.only.into_iter().flatten().map(|id| (*id, &objects[*id])))
     }
 
     /// Routes, each with its node.

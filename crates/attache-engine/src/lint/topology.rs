@@ -23,7 +23,7 @@ pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
     }
     for group in order.into_iter().chain(causes.into_values()) {
         let Some(first) = group.first() else { continue };
-        let object = engine.objects().get(first.by);
+        let object = &engine.objects()[first.by];
         let Some(rule) = broken_by(first, object.spec().list_at("listeners").is_empty()) else { continue };
         let sections: Vec<String> =
             group.iter().filter_map(|one| one.child.split_once('#')).map(|(_, name)| format!("`{name}`")).collect();

@@ -53,7 +53,7 @@ impl Model {
         if !matches!(it.level, Level::Route | Level::RouteRule) {
             return None;
         }
-        let (inherit, except) = annotation.read(world.objects.get(it.owner.object()?));
+        let (inherit, except) = annotation.read(&world.objects[it.owner.object()?]);
         Some(Inheritance { inherit, except })
     }
 }

@@ -19,7 +19,7 @@ impl NodeMapping {
     pub fn new(here: World<'_>, there: World<'_>) -> NodeMapping {
         let object = |(id, object): (ObjectId, &Object)| {
             let twin = there.objects.find(&object.id)?;
-            let other = there.objects.get(twin);
+            let other = &there.objects[twin];
             (object.body == other.body && object.created == other.created).then_some((id, twin))
         };
         let objects: HashMap<ObjectId, ObjectId> = here.objects.iter().filter_map(object).collect();

@@ -1,6 +1,6 @@
 //! Kubernetes objects, as the engine sees them: who they are, when they were made, and what they say.
 
-mod objects;
+pub mod objects;
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -183,5 +183,9 @@ pub(crate) fn count(value: &Value) -> usize {
         + value.entries().iter().map(|(_, child)| count(child)).sum::<usize>()
 }
 
+/// The number of an object in one snapshot of [`Objects`]. See [`objects`] for how ids are given and reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectId(pub u32);
+pub struct ObjectId(
+    /// The position in the table of the snapshot.
+    pub u32,
+);

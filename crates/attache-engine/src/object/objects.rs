@@ -1,7 +1,20 @@
-//! All objects, found by name and by kind.
+//! All objects of one snapshot, found by id, by name and by kind.
+//!
+//! # Ids
+//!
+//! An [`ObjectId`] is the position of an object in the table of a snapshot.
+//!
+//! - [`Objects::new`] numbers the objects in the order of group, kind, namespace and name. So ids, and everything that is
+//!   derived from them, do not depend on the order of the input.
+//! - An object keeps its id from one snapshot to the next, also when it is updated.
+//! - The id of a deleted object is free from the next snapshot on: a later snapshot may give it to a new object.
+//!
+//! So an id has a meaning only together with its snapshot. `objects[id]` is for ids that come from the same snapshot and
+//! panics for others. [`Objects::get`] is for ids that may come from the snapshot before: `None` means deleted.
 
 use std::cmp::Ordering;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::ops::Index;
+use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
@@ -9,8 +22,7 @@ use rayon::slice::{ParallelSlice, ParallelSliceMut};
 use super::{Object, ObjectId, ObjectRef};
 use crate::persistent::{PersistentIndex, PersistentVec, hash};
 
-/// All objects, each once. Those of one input get their ids in the order of group, kind, namespace and name: ids, and
-/// with them everything derived, do not depend on the order of the input. What comes later takes any free id.
+/// All objects of one snapshot, each once. See the [module documentation](self) for how ids are given.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     slots: PersistentVec<Option<Arc<Object>>>,
@@ -56,12 +68,12 @@ impl Objects {
         self.by_ref.find(hash(&parts), is_it).map(ObjectId)
     }
 
-    pub fn get(&self, id: ObjectId) -> &Object {
-        static NOBODY: LazyLock<Object> = LazyLock::new(Object::default);
-        self.slot(id.0).map_or(&NOBODY, |object| object)
+    /// The object with this id, or `None` if it was deleted. Use `objects[id]` for ids of the same snapshot.
+    pub fn get(&self, id: ObjectId) -> Option<&Object> {
+        self.slot(id.0).map(Arc::as_ref)
     }
 
-    /// The object, to keep it when everything else has changed.
+    /// As [`Objects::get`], with shared ownership: the object can outlive the snapshot.
     pub fn shared(&self, id: ObjectId) -> Option<&Arc<Object>> {
         self.slot(id.0)
     }
@@ -71,7 +83,7 @@ impl Objects {
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (ObjectId, &Object)> + Clone {
-        self.order().iter().map(|id| (*id, self.get(*id)))
+        self.order().iter().map(|id| (*id, &self[*id]))
     }
 
     pub fn len(&self) -> usize {
@@ -91,9 +103,9 @@ impl Objects {
     pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut rest = self.order();
         std::iter::from_fn(move || {
-            let first = &self.get(*rest.first()?).id;
+            let first = &self[*rest.first()?].id;
             let is_like_it = |id: &ObjectRef| id.kind == first.kind && id.group == first.group;
-            rest = &rest[rest.partition_point(|id| is_like_it(&self.get(*id).id))..];
+            rest = &rest[rest.partition_point(|id| is_like_it(&self[*id].id))..];
             Some((first.group.as_str(), first.kind.as_str()))
         })
     }
@@ -110,12 +122,12 @@ impl Objects {
 
     /// The objects of one kind, in order.
     pub fn each(&self, group: &str, kind: &str) -> impl Iterator<Item = (ObjectId, &Object)> {
-        self.of_kind(group, kind).iter().map(|id| (*id, self.get(*id)))
+        self.of_kind(group, kind).iter().map(|id| (*id, &self[*id]))
     }
 
     fn between<'i>(&self, ids: &'i [ObjectId], compare: impl Fn(&ObjectRef) -> Ordering) -> &'i [ObjectId] {
-        let start = ids.partition_point(|id| compare(&self.get(*id).id).is_lt());
-        let end = ids.partition_point(|id| compare(&self.get(*id).id).is_le());
+        let start = ids.partition_point(|id| compare(&self[*id].id).is_lt());
+        let end = ids.partition_point(|id| compare(&self[*id].id).is_le());
         &ids[start..end]
     }
 
@@ -152,6 +164,19 @@ impl Objects {
         self.count -= 1;
         self.order.remove(id);
         Some(object)
+    }
+}
+
+/// For ids that were taken from this snapshot.
+impl Index<ObjectId> for Objects {
+    type Output = Object;
+
+    /// # Panics
+    ///
+    /// If no object has this id, because the id was taken from another snapshot.
+    #[inline]
+    fn index(&self, id: ObjectId) -> &Object {
+        self.slot(id.0).expect("an object id is only used with the snapshot that it was taken from")
     }
 }
 
@@ -213,7 +238,7 @@ impl Order {
     }
 
     fn sorted(&self, objects: &Objects) -> Arc<[ObjectId]> {
-        let name = |id: &ObjectId| &objects.get(*id).id;
+        let name = |id: &ObjectId| &objects[*id].id;
         let Some(before) = &self.before else {
             let slots = objects.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
             let mut ids: Vec<ObjectId> = slots.map(|(at, _)| ObjectId(at as u32)).collect();

@@ -73,7 +73,7 @@ fn behind(world: World<'_>, request: &Request, service: NodeId, not_chosen: &mut
 
 /// Whether a route names the Service, or that port of it, as its parent.
 fn is_for_port(world: World<'_>, route: NodeId, service: NodeId, request: &Request) -> bool {
-    let object = |node: NodeId| world.topology.node(node).owner.object().map(|id| world.objects.get(id));
+    let object = |node: NodeId| world.topology.node(node).owner.object().map(|id| &world.objects[id]);
     let (Some(route), Some(service)) = (object(route), object(service)) else { return false };
     let named = |section: &str| {
         let ports = service.spec().list_at("ports").iter();

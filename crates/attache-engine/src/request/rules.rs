@@ -80,7 +80,7 @@ pub fn choose<'w>(
 /// The route that a rule is of, and what it says of the rule.
 pub fn rule(world: World<'_>, rule: NodeId) -> Option<(&Object, &Value)> {
     let World { objects, topology, .. } = world;
-    Some((objects.get(topology.node(rule).owner.object()?), topology.section_value(objects, rule)?))
+    Some((&objects[topology.node(rule).owner.object()?], topology.section_value(objects, rule)?))
 }
 
 impl<'w> Search<'w, '_> {

@@ -190,7 +190,7 @@ fn behind(
 }
 
 pub fn of_kind(world: World<'_>, route: NodeId, kind: RouteKind) -> Option<&Object> {
-    let route = world.objects.get(world.topology.node(route).owner.object()?);
+    let route = &world.objects[world.topology.node(route).owner.object()?];
     (route.id.kind == kind.name()).then_some(route)
 }
 

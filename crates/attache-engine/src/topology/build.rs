@@ -56,7 +56,7 @@ impl<'o> Survey<'o> {
         // Objects are sorted by kind and namespace: most are like the one before.
         let mut last: Option<(&ObjectRef, Level)> = None;
         for id in chunk.map(|at| ObjectId(at as u32)) {
-            let object = objects.get(id);
+            let object = &objects[id];
             let level = match last {
                 Some((before, level)) if before.kind == object.id.kind && before.group == object.id.group => level,
                 _ => api::level(&object.id.group, &object.id.kind),

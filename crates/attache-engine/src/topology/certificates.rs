@@ -43,7 +43,7 @@ fn own(index: &Index, owner: &Object, certificate: &Reference) -> Result<(), Ref
         return invalid(format!("a certificate must be a Secret, not a `{}`", certificate.kind));
     }
     granted(index, owner, certificate)?;
-    match certificate.find(index.objects).map(|id| index.objects.get(id)) {
+    match certificate.find(index.objects).map(|id| &index.objects[id]) {
         None => invalid(why::not_there(index.objects, certificate)),
         Some(secret) if !has_certificate(secret) => {
             invalid(format!("`tls.crt` of {} is not a PEM certificate", secret.id))

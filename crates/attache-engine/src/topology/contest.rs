@@ -15,25 +15,25 @@ const LENIENT: [&str; 2] = ["gateway.envoyproxy.io/", "kgateway.dev/"];
 
 /// Whether the routes of the listeners of a Gateway or ListenerSet have to compete.
 pub fn is_held(index: &Index, owner: ObjectId) -> bool {
-    let owner = index.objects.get(owner);
+    let owner = &index.objects[owner];
     let gateway = match owner.id.kind.as_str() {
         "Gateway" => Some(owner),
-        _ => gateways::parent(owner).and_then(|parent| parent.find(index.objects)).map(|id| index.objects.get(id)),
+        _ => gateways::parent(owner).and_then(|parent| parent.find(index.objects)).map(|id| &index.objects[id]),
     };
     let class = gateway.and_then(|gateway| gateway.spec().get_str("gatewayClassName")).unwrap_or_default();
     let class = index.objects.lookup(GATEWAY_API, "GatewayClass", "", class);
-    let controller = class.and_then(|class| index.objects.get(class).spec().get_str("controllerName"));
+    let controller = class.and_then(|class| index.objects[class].spec().get_str("controllerName"));
     !controller.is_some_and(|controller| LENIENT.iter().any(|prefix| controller.starts_with(prefix)))
 }
 
 /// Which of the routes that attach to a listener must go, and for whom.
 pub fn losers(index: &Index, listener: &Listener, mut routes: Vec<ObjectId>) -> Vec<(ObjectId, Refusal)> {
-    routes.sort_by(|a, b| index.objects.get(*a).by_age(index.objects.get(*b)));
+    routes.sort_by(|a, b| index.objects[*a].by_age(&index.objects[*b]));
     let mut http = Hosts::default();
     let mut grpc = Hosts::default();
     let mut losers = Vec::new();
     for id in routes {
-        let Some(guest) = RouteView::of(index, index.objects.get(id)) else { continue };
+        let Some(guest) = RouteView::of(index, &index.objects[id]) else { continue };
         let (own, others, rival) = match guest.kind {
             RouteKind::Http => (&mut http, &grpc, RouteKind::Grpc),
             _ => (&mut grpc, &http, RouteKind::Http),

@@ -57,12 +57,12 @@ pub fn children<'o>(
     backend: &Reference<'o>,
 ) -> Result<Vec<ObjectId>, Refusal> {
     let objects = index.objects;
-    let joins = |child: &ObjectId| accept(route, rule, objects.get(*child));
+    let joins = |child: &ObjectId| accept(route, rule, &objects[*child]);
     let (children, asked): (Vec<ObjectId>, String) = match (label(backend), backend.name) {
         (Some(label), value) => {
             let everywhere = backend.namespace == ALL_NAMESPACES;
             let labelled = index.labelled(label, value).iter().copied();
-            let here = |child: &ObjectId| everywhere || objects.get(*child).id.namespace == backend.namespace;
+            let here = |child: &ObjectId| everywhere || objects[*child].id.namespace == backend.namespace;
             let place =
                 if everywhere { "any namespace".to_owned() } else { format!("namespace `{}`", backend.namespace) };
             (labelled.filter(here).collect(), format!("with label `{label}: {value}` in {place}"))
@@ -133,7 +133,7 @@ pub fn settle(
         for (at, &Delegation { rule, child, .. }) in of_parent(delegations, parent) {
             let message = match circular.get(&at) {
                 Some(circle) => {
-                    let circle = why::list(circle.iter().map(|route| &objects.get(*route).id));
+                    let circle = why::list(circle.iter().map(|route| &objects[*route].id));
                     format!("the routes {circle} delegate in a circle: this step, which closes it, is left out")
                 }
                 None if depth > DEEPEST => format!("{DEEPEST} routes in a row delegate before it, and no more may"),
@@ -145,7 +145,7 @@ pub fn settle(
                 }
             };
             let (asked, refusal) = ((parent, Path::parse("spec.rules")), Refusal::new("RefNotPermitted", message));
-            found.refuse(asked, &objects.get(parent).id, &objects.get(child).id, refusal);
+            found.refuse(asked, &objects[parent].id, &objects[child].id, refusal);
         }
     }
     depths

@@ -71,7 +71,7 @@ impl Edited {
 impl Topology {
     /// Adds the node of an object, and those of its sections if it is no route. It lives nowhere yet.
     pub fn add(&mut self, objects: &Objects, id: ObjectId, edited: &mut Edited) -> Result<(), NeedsRebuild> {
-        let object = objects.get(id);
+        let object = &objects[id];
         let node = NodeId::whole(id);
         let level = api::level(&object.id.group, &object.id.kind);
         if self.is_named(&object.id) && !matches!(level, Level::Namespace | Level::GatewayClass) {
@@ -107,7 +107,7 @@ impl Topology {
 
     /// Reads the sections of an object again, if it is no route. Whoever links to them must be linked again.
     pub fn resection(&mut self, objects: &Objects, id: ObjectId, edited: &mut Edited) {
-        let object = objects.get(id);
+        let object = &objects[id];
         // Not that of its node: whatever somebody sends requests to is a backend.
         let level = api::level(&object.id.group, &object.id.kind);
         if level != Level::Route && sections::of(object, level).is_some() {
@@ -175,7 +175,7 @@ impl Topology {
 
     /// Whether a route may have to compete with others for a hostname.
     pub fn competes(&self, objects: &Objects, id: ObjectId) -> bool {
-        let kind = RouteKind::named(&objects.get(id).id.kind);
+        let kind = RouteKind::named(&objects[id].id.kind);
         let is_rival = matches!(kind, Some(RouteKind::Http | RouteKind::Grpc));
         let owners = ParentRequest::by(objects, id).filter_map(|asked| asked.owner());
         let owners: Vec<ObjectId> = if is_rival { owners.collect() } else { Vec::new() };

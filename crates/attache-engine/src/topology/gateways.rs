@@ -26,7 +26,7 @@ pub fn gateway_of(objects: &Objects, set: &Object) -> Option<ObjectId> {
 
 /// Refuses a ListenerSet whose Gateway is not there.
 pub fn refuse_orphan(index: &Index, id: ObjectId, found: &mut Found) {
-    let set = index.objects.get(id);
+    let set = &index.objects[id];
     if let Some(parent) = parent(set) {
         found.refuse((id, parent_ref()), parent, &set.id, why::no_such_parent(index.objects, &parent));
     }
@@ -42,14 +42,14 @@ pub fn listener_sets(index: &Index, found: &mut Found) -> HashMap<ObjectId, Vec<
         }
     }
     for sets in sets.values_mut() {
-        sets.sort_by(|a, b| index.objects.get(*a).by_age(index.objects.get(*b)));
+        sets.sort_by(|a, b| index.objects[*a].by_age(&index.objects[*b]));
     }
     sets
 }
 
 /// Judges the listeners of a Gateway and of those of its ListenerSets that it lets in.
 pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
-    let gateway = index.objects.get(id);
+    let gateway = &index.objects[id];
     let mut claims = Claims::default();
     let served = judge(index, id, gateway, &mut claims, found);
     if let Some(class) = gateway.spec().get_str("gatewayClassName").filter(|_| !served) {
@@ -59,7 +59,7 @@ pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
     let allowed = gateway.spec().at(&["allowedListeners", "namespaces"]);
     let allowed = allowed.and_then(Allowed::read).unwrap_or(Allowed::Nobody);
     for &set_id in sets {
-        let set = index.objects.get(set_id);
+        let set = &index.objects[set_id];
         if !allowed.lets_in(&gateway.id.namespace, &Namespace::named(index.objects, &set.id.namespace)) {
             let from = allowed.describe(&gateway.id.namespace);
             let message = format!("{} lets in listeners from {from}: see its `spec.allowedListeners`", gateway.id);

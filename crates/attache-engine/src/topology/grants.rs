@@ -46,7 +46,7 @@ impl Grants {
         name: &str,
     ) -> bool {
         let granted = |grant: &ObjectId| {
-            let grant = objects.get(*grant).spec();
+            let grant = objects[*grant].spec();
             grant.list_at("from").iter().any(|who| {
                 has(who, "group", &from.group) && has(who, "kind", &from.kind) && has(who, "namespace", &from.namespace)
             }) && grant.list_at("to").iter().any(|what| {

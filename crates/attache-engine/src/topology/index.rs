@@ -31,7 +31,7 @@ impl<'o> Index<'o> {
 
     /// For routes that have no other parents than these.
     pub fn before(objects: &'o Objects, topology: &'o Topology, owners: impl Iterator<Item = ObjectId>) -> Self {
-        let read = |id: ObjectId| objects.get(id).spec().list_at("listeners").iter().map(Listener::read).collect();
+        let read = |id: ObjectId| objects[id].spec().list_at("listeners").iter().map(Listener::read).collect();
         Index { objects, topology, listeners: owners.map(|id| (id, read(id))).collect(), labelled: OnceLock::new() }
     }
 

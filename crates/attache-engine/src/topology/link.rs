@@ -55,7 +55,7 @@ fn link_routes(index: &Index) -> Vec<Found> {
         let mut attacher = RouteAttacher::new(index);
         for &id in routes {
             attacher.attach(id, ParentRequest::by(index.objects, id), &mut found);
-            backends::link(index, id, index.objects.get(id), &mut found);
+            backends::link(index, id, &index.objects[id], &mut found);
         }
         found
     });
@@ -89,7 +89,7 @@ pub fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
         for (route, refusal) in contest::losers(index, listener, routes) {
             lost.insert((node, NodeId::whole(route)));
             let asked = (route, Path::parse("spec.hostnames"));
-            found.refuse(asked, topology.name(index.objects, node), &index.objects.get(route).id, refusal);
+            found.refuse(asked, topology.name(index.objects, node), &index.objects[route].id, refusal);
         }
     }
     found.links.retain(|link| !lost.contains(link));
@@ -122,7 +122,7 @@ fn unwanted(objects: &Objects, delegations: &[Delegation], found: &Found) -> Fou
     });
     let refused: HashSet<(&str, &str)> = told.collect();
     for (parent, child_id) in found.adopted.iter().filter(|link| !given.contains(*link)) {
-        let [parent, child] = [parent, child_id].map(|id| &objects.get(*id).id);
+        let [parent, child] = [parent, child_id].map(|id| &objects[*id].id);
         if !refused.contains(&(&*parent.to_string(), &*child.to_string())) {
             let message = format!("{parent} does not delegate to it: no rule of it names it as a backend");
             let asked = (*child_id, Path::parse("spec.parentRefs"));

@@ -165,7 +165,7 @@ impl Topology {
 
     /// What an object says of one of its sections.
     pub fn section_value<'o>(&self, objects: &'o Objects, id: NodeId) -> Option<&'o Value> {
-        let object = objects.get(self.node(id).owner.object()?);
+        let object = &objects[self.node(id).owner.object()?];
         let (_, sections) = sections::of(object, self.node(self.whole(id)).level)?;
         sections.get(self.position(id)?)
     }
@@ -216,7 +216,7 @@ impl Topology {
     /// Who a node is, without its section.
     pub fn id<'a>(&'a self, objects: &'a Objects, node: NodeId) -> &'a ObjectRef {
         match self.node(node).owner {
-            Owner::Object(id) => &objects.get(id).id,
+            Owner::Object(id) => &objects[id].id,
             Owner::Named(at) => &self.named[at as usize],
         }
     }

@@ -15,7 +15,7 @@ pub struct Namespace<'o> {
 impl<'o> Namespace<'o> {
     pub fn named(objects: &'o Objects, name: &'o str) -> Self {
         let object = objects.lookup("", "Namespace", "", name);
-        Namespace { name, labels: object.map_or(&Value::Null, |id| objects.get(id).labels()) }
+        Namespace { name, labels: object.map_or(&Value::Null, |id| objects[id].labels()) }
     }
 
     pub fn label(&self, key: &str) -> Option<&'o str> {

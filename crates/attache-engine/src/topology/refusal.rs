@@ -53,7 +53,7 @@ impl Denied {
     }
 
     fn tell(&self, index: &Index, by: ObjectId) -> Option<Refused> {
-        let route = index.objects.get(by);
+        let route = &index.objects[by];
         let ((parent, child, Refusal { reason, message }), path) = match *self {
             Denied::Told(ref refused) => return Some((**refused).clone()),
             Denied::Parent(at) => {

@@ -116,8 +116,10 @@ impl Topology {
                 if sides.parents {
                     attacher.attach(id, take(&mut asked, |it| it.by == id).iter().copied(), &mut found);
                 }
-                if sides.backends {
-                    backends::link(&index, id, objects.get(id), &mut found);
+                if sides.backends
+                    && let Some(route) = objects.get(id)
+                {
+                    backends::link(&index, id, route, &mut found);
                 }
             }
             link::settle_contests(self, &index, &mut found);

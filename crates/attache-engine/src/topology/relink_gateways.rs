@@ -57,7 +57,7 @@ impl Topology {
 
     fn set_class(&mut self, objects: &Objects, gateway: NodeId, edited: &mut Edited) {
         let Some(object) = gateway.object() else { return };
-        let class = link::class(self, objects, objects.get(object));
+        let class = link::class(self, objects, &objects[object]);
         let old = self.parents(gateway).to_vec();
         if old == class.as_slice() {
             return;

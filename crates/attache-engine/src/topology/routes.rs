@@ -65,13 +65,14 @@ pub struct ParentRequest<'o> {
 }
 
 impl<'o> ParentRequest<'o> {
-    /// All parents that a route asks.
+    /// All parents that a route asks; none for a route that is gone.
     pub fn by(objects: &'o Objects, id: ObjectId) -> impl Iterator<Item = ParentRequest<'o>> {
-        let route = objects.get(id);
-        let parents = route.spec().list_at("parentRefs").iter().enumerate();
-        parents.filter_map(move |(position, parent)| {
-            let parent = Reference::parent(parent, &route.id.namespace)?;
-            Some(ParentRequest::at(objects, id, position, parent))
+        objects.get(id).into_iter().flat_map(move |route| {
+            let parents = route.spec().list_at("parentRefs").iter().enumerate();
+            parents.filter_map(move |(position, parent)| {
+                let parent = Reference::parent(parent, &route.id.namespace)?;
+                Some(ParentRequest::at(objects, id, position, parent))
+            })
         })
     }
 
@@ -101,7 +102,7 @@ impl<'i, 'o> RouteAttacher<'i, 'o> {
 
     /// Links a route to all the parents that it asks, each on its own.
     pub fn attach(&mut self, id: ObjectId, asked: impl Iterator<Item = ParentRequest<'o>>, found: &mut Found) {
-        let route = self.index.objects.get(id);
+        let Some(route) = self.index.objects.get(id) else { return };
         if route.id.namespace != self.namespace.name {
             self.namespace = Namespace::named(self.index.objects, &route.id.namespace);
         }
@@ -151,7 +152,7 @@ impl<'o> RouteView<'o> {
                 self.ask_listeners(index, NodeId::whole(*by), parent, owner, found)
             }
             (_, Some(service)) if api::is_frontend(parent.group, parent.kind) => {
-                if missing_port(index.objects.get(service), parent) {
+                if missing_port(&index.objects[service], parent) {
                     return Err(Closed::NoSuchPort);
                 }
                 found.frontends.push((service, NodeId::whole(*by)));
@@ -222,7 +223,7 @@ impl Topology {
     /// The hostnames of an attached route, with their positions, that it has in common with none of its listeners.
     pub fn unused_hostnames<'o>(&self, objects: &'o Objects, route: NodeId) -> Vec<(usize, &'o str)> {
         let Some(object) = self.node(route).owner.object() else { return Vec::new() };
-        let object = objects.get(object);
+        let object = &objects[object];
         let hostnames = object.spec().list_at("hostnames");
         if hostnames.is_empty() || !RouteKind::named(&object.id.kind).is_some_and(RouteKind::has_hostnames) {
             return Vec::new();

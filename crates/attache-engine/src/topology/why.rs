@@ -33,7 +33,7 @@ pub fn no_such_backend(objects: &Objects, backend: &Reference) -> Refusal {
 pub fn not_there(objects: &Objects, named: &Reference) -> String {
     let Reference { group, kind, namespace, name, .. } = named;
     let there = objects.within(group, kind, namespace);
-    let there = there.iter().map(|id| &objects.get(*id).id.name);
+    let there = there.iter().map(|id| &objects[*id].id.name);
     match there.len() {
         0 => format!("there is no {kind} `{name}` in namespace `{namespace}`"),
         _ => format!("there is no {kind} `{name}` in namespace `{namespace}`, only {}", list(there)),
@@ -91,7 +91,7 @@ pub fn missing_backend_port(objects: &Objects, named: &Reference) -> Refusal {
 }
 
 fn missing_port(objects: &Objects, named: &Reference) -> String {
-    let Some(service) = named.find(objects).map(|id| objects.get(id)) else { return not_there(objects, named) };
+    let Some(service) = named.find(objects).map(|id| &objects[id]) else { return not_there(objects, named) };
     let ports = service.spec().list_at("ports").iter();
     let there = ports.map(|port| match (port.get_str("name"), sections::port(port)) {
         (Some(name), Some(number)) => format!("{number} ({name})"),

@@ -55,7 +55,7 @@ fn topology(engine: &Engine, records: &mut Vec<String>) {
         records.extend(topology.rules_naming(id).iter().map(|rule| format!("port {} of {}", name(id), name(*rule))));
     }
     for it in topology.refused(engine.objects()) {
-        let by = &engine.objects().get(it.by).id;
+        let by = &engine.objects()[it.by].id;
         records.push(format!("refused {} > {}: {} {} by {by} {}", it.parent, it.child, it.reason, it.message, it.path));
     }
 }

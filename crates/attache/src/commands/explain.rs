@@ -159,7 +159,7 @@ fn answers<'m>(input: &Input, focus: &Focus, models: &'m [Model]) -> Vec<Answer<
                 continue;
             }
             for (object, merged) in merged {
-                let object = input.engine.objects().get(object).id.to_string();
+                let object = input.engine.objects()[object].id.to_string();
                 answers.push(Answer::new(input, model, group.clone(), Some((object, merged))));
             }
         }

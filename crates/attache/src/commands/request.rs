@@ -149,7 +149,7 @@ fn find(input: &Input, kind: &str, name: &str, global: &Global) -> Result<NodeId
 
 fn gateways(input: &Input) -> impl Iterator<Item = (NodeId, &Object)> {
     let nodes = input.engine.topology().nodes().filter(|(_, node)| node.level == Level::Gateway);
-    nodes.filter_map(|(id, node)| Some((id, input.engine.objects().get(node.owner.object()?))))
+    nodes.filter_map(|(id, node)| Some((id, &input.engine.objects()[node.owner.object()?])))
 }
 
 /// The addresses that a gateway asks for, and those that it got.

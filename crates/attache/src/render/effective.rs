@@ -46,7 +46,7 @@ impl EffectiveView<'_> {
             self.answer(answer, answer.spec.as_ref(), false, screen)?;
         }
         for (object, merged) in merged {
-            let object = &self.input.engine.objects().get(object).id;
+            let object = &self.input.engine.objects()[object].id;
             writeln!(
                 screen,
                 "  {} {}",

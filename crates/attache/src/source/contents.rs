@@ -97,7 +97,7 @@ impl Contents {
             }
         }
         for id in touched {
-            let is = now.find(id).map(|found| now.get(found));
+            let is = now.find(id).map(|found| &now[found]);
             match last.get(id) {
                 Some(object) if is == Some(object) => {}
                 Some(object) => difference.edits.push(Edit::Put((*object).clone())),

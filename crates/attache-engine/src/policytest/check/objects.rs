@@ -15,7 +15,7 @@ pub fn behaviour(checking: &Checking<'_>, line: &expected::Behaviour) -> Result<
     let Some(Owner::Object(id)) = node.map(|node| engine.topology().node(node).owner) else {
         return Err(Trouble::nothing(&line.object, "it is no object of its own"));
     };
-    let mut variants = vec![engine.objects().get(id).body.clone()];
+    let mut variants = vec![engine.objects()[id].body.clone()];
     for model in engine.models() {
         let touches = |merged: &Merged| merged.path.starts_with(&line.at) || line.at.starts_with(&merged.path);
         let mut by_chain: BTreeMap<ChainId, Vec<Merged>> = BTreeMap::new();
@@ -31,7 +31,7 @@ pub fn behaviour(checking: &Checking<'_>, line: &expected::Behaviour) -> Result<
         let actual = line.at.resolve(body).cloned().unwrap_or_default();
         let mut comparison = Comparison::default();
         comparison.add("value", line.value.clone(), actual);
-        comparison.result(|| format!("{} at {}", engine.objects().get(id).id, line.at))
+        comparison.result(|| format!("{} at {}", engine.objects()[id].id, line.at))
     })
 }
 
