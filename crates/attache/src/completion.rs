@@ -14,9 +14,9 @@ use clap::Arg;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use clap_complete::env::{CompleteEnv, EnvCompleter};
 
-use crate::input::is_cluster_scoped;
-use crate::target::Query;
 use crate::{cli, source};
+use attache_answers::ObjectQuery;
+use attache_answers::is_cluster_scoped;
 
 /// Set by the scripts that ask. A word of our own: whoever has `COMPLETE` set for something else is not concerned.
 const VARIABLE: &str = "_ATTACHE_COMPLETE";
@@ -227,7 +227,7 @@ fn sections(objects: &Objects, kind: &str, name: &str) -> BTreeSet<String> {
     let whole = format!("{kind}/{}", name.split('#').next().unwrap_or_default());
     let topology = Topology::build(objects, &[]);
     let words = [whole.clone()];
-    let found = Query::parse(&words).and_then(|(query, _)| query.find(objects, &topology, None));
+    let found = ObjectQuery::parse(&words).and_then(|(query, _)| query.find(objects, &topology, None));
     let node = found.ok().and_then(|target| topology.find(objects, &target.id));
     let sections = node.into_iter().flat_map(|node| topology.sections(node));
     let names = sections.filter_map(|section| topology.node(section).section.as_ref());

@@ -24,3 +24,9 @@ impl From<io::Error> for Failure {
         Failure::Output(error)
     }
 }
+
+impl From<Box<Problem>> for Failure {
+    fn from(problem: Box<Problem>) -> Failure {
+        Failure::Problem(problem)
+    }
+}

@@ -7,18 +7,10 @@
 mod cli;
 mod commands;
 mod completion;
-mod concern;
-mod deletion;
-mod description;
-mod documents;
-mod explanation;
 mod failure;
 mod input;
 mod render;
-mod requirements;
-mod scopes;
 mod source;
-mod target;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;

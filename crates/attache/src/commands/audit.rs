@@ -1,21 +1,20 @@
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use attache_engine::audit::{Audited, Requirement, can_be_on};
-use attache_engine::kinds::PolicyKind;
+use attache_answers::audit::{On, Required, audit_document, check, is_day};
 use attache_engine::problem::Problem;
-use attache_engine::topology::{Level, NodeId};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Format, Verdict};
 use crate::cli::Global;
-use crate::documents::audit::audit_document;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::audit::write_finding;
-use crate::requirements::{self, Exception, Required};
-use crate::target::{either, nearest_rules};
 
 /// Show what lacks a policy that it should have
 ///
@@ -45,7 +44,7 @@ pub struct Audit {
     #[arg(long, value_name = "KIND[:RULE]")]
     require: Vec<String>,
     /// On what; the effective targets of the kind if nothing is said
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = levels())]
     on: Option<On>,
     /// A file with requirements and exceptions
     #[arg(long, value_name = "FILE")]
@@ -58,84 +57,20 @@ pub struct Audit {
     output: Option<Format>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum On {
-    Gateway,
-    Listener,
-    Route,
-    Rule,
-    Backend,
-    Workload,
-}
-
-impl On {
-    pub fn level(self) -> Level {
-        match self {
-            On::Gateway => Level::Gateway,
-            On::Listener => Level::Listener,
-            On::Route => Level::Route,
-            On::Rule => Level::RouteRule,
-            On::Backend => Level::Backend,
-            On::Workload => Level::Workload,
-        }
-    }
-
-    /// Fails if policies of a kind are never in force there.
-    fn check(self, kind: &PolicyKind) -> Result<(), Failure> {
-        if can_be_on(kind, self.level()) {
-            return Ok(());
-        }
-        let name = |on: &On| on.to_possible_value().map(|value| value.get_name().to_owned());
-        let others = On::value_variants().iter().filter(|on| can_be_on(kind, on.level())).filter_map(name);
-        let help = match others.clone().next() {
-            Some(_) => format!("it can be required on {}", either(others)),
-            None => "leave that away: it is required wherever it takes effect".to_owned(),
-        };
-        let level = name(&self).unwrap_or_default();
-        Err(Problem::error(format!("{} is never in force on a {level}", kind.full_name())).help(help).into())
-    }
-}
-
-/// What came of one requirement.
-#[derive(Debug)]
-pub struct Finding {
-    pub required: Required,
-    pub checked: usize,
-    pub lacking: Vec<Audited>,
-    pub excepted: Vec<(Audited, Exception)>,
-    pub idle: Vec<Idle>,
-    /// Rules that may have been meant, where nothing has the one that is required.
-    pub near: Vec<String>,
-}
-
-/// An exception by which nothing is excepted.
-#[derive(Debug)]
-pub struct Idle {
-    pub exception: Exception,
-    pub why: Why,
-}
-
-#[derive(Debug)]
-pub enum Why {
-    Over,
-    NotNeeded,
-    NotFound(Box<Problem>),
-}
-
 /// How many are shown before the rest is only counted.
 const MOST: usize = 20;
 
 impl Audit {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let required = requirements::gather(&self.require, self.on, self.requirements.as_deref())?;
-        let today = requirements::day(self.date.as_deref())?;
-        let input = Input::read_somewhere(global)?;
+        let required = gather(&self.require, self.on, self.requirements.as_deref())?;
+        let today = day(self.date.as_deref())?;
+        let Input { snapshot: input, verdict } = Input::read_somewhere(global)?;
         if self.output == Some(Format::Wide) {
             screen.widen();
         }
         let mut findings = Vec::new();
         for required in required {
-            findings.push(check(&input, required, &today, global)?);
+            findings.push(check(&input, required, &today, global.namespace.as_deref())?);
         }
         match self.output {
             Some(Format::Json) => screen.json(&audit_document(&input, &findings))?,
@@ -155,62 +90,43 @@ impl Audit {
             }
         }
         let lacking = findings.iter().any(|finding| !finding.lacking.is_empty());
-        Ok(if lacking { Verdict::No } else { input.verdict })
+        Ok(if lacking { Verdict::No } else { verdict })
     }
 }
 
-fn check(input: &Input, required: Required, today: &str, global: &Global) -> Result<Finding, Failure> {
-    let requirement = Requirement {
-        kind: input.kind_named(&required.kind)?,
-        rule: required.rule.clone(),
-        on: required.on.map(On::level),
-    };
-    if let Some(on) = required.on {
-        on.check(input.engine.kinds().get(requirement.kind))?;
+/// All requirements that were given.
+fn gather(words: &[String], on: Option<On>, file: Option<&Path>) -> Result<Vec<Required>, Failure> {
+    let mut all: Vec<Required> = words.iter().map(|word| Required::parse(word, on)).collect();
+    if let Some(file) = file {
+        all.extend(read(file)?);
     }
-    let (objects, topology) = (input.engine.objects(), input.engine.topology());
-    let is_here = |node: NodeId| input.is_in(node, global.namespace.as_deref());
-    let audited: Vec<Audited> = input.engine.audit(&requirement).into_iter().filter(|it| is_here(it.node)).collect();
-    let (mut lacking, mut excepted, mut idle) = (audited.clone(), Vec::new(), Vec::new());
-    lacking.retain(|it| it.lacking > 0);
-    for exception in &required.exceptions {
-        let target = match exception.query.find(objects, topology, None) {
-            Ok(target) => target,
-            Err(Failure::Problem(problem)) => {
-                idle.push(Idle { exception: exception.clone(), why: Why::NotFound(problem) });
-                continue;
-            }
-            Err(failure) => return Err(failure),
-        };
-        // Elsewhere it may be needed.
-        if global.namespace.as_ref().is_some_and(|namespace| target.id.namespace != *namespace) {
-            continue;
-        }
-        if exception.is_over(today) {
-            idle.push(Idle { exception: exception.clone(), why: Why::Over });
-            continue;
-        }
-        let (excused, others): (Vec<Audited>, _) =
-            lacking.into_iter().partition(|it| target.has(it.node, objects, topology));
-        lacking = others;
-        if excused.is_empty() {
-            idle.push(Idle { exception: exception.clone(), why: Why::NotNeeded });
-        }
-        excepted.extend(excused.into_iter().map(|it| (it, exception.clone())));
+    if all.is_empty() {
+        let help = "say what with `--require KIND[:RULE]` or `--requirements FILE`";
+        return Err(Problem::error("nothing is required").help(help).into());
     }
-    excepted.sort_by_key(|(it, _)| it.node);
-    Ok(Finding { near: near(input, &requirement), checked: audited.len(), required, lacking, excepted, idle })
+    Ok(all)
 }
 
-/// The rules that may have been meant, if nothing that is in force has the one that is required.
-fn near(input: &Input, requirement: &Requirement) -> Vec<String> {
-    let (Some(rule), Some(model)) = (&requirement.rule, input.engine.model(requirement.kind)) else {
-        return Vec::new();
-    };
-    let world = input.engine.world();
-    let effective = || model.scope_counts(world).iter().map(|(chain, _)| model.effective(world, *chain));
-    if effective().any(|effective| requirement.is_met_by(effective)) {
-        return Vec::new();
+/// The day that was given, or today.
+fn day(given: Option<&str>) -> Result<String, Failure> {
+    match given {
+        Some(day) if is_day(day) => Ok(day.to_owned()),
+        Some(other) => Err(Problem::error(format!("`{other}` is not a day")).help("write YYYY-MM-DD").into()),
+        None => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let today = jiff::Timestamp::from_second(now.as_secs().try_into().unwrap_or(0)).unwrap_or_default();
+            Ok(today.to_string().chars().take(10).collect())
+        }
     }
-    nearest_rules(rule, effective().flat_map(|effective| effective.origins.iter().map(|it| &it.path)))
+}
+
+fn read(file: &Path) -> Result<Vec<Required>, Failure> {
+    let name: Arc<str> = file.display().to_string().into();
+    let text =
+        fs::read_to_string(file).map_err(|error| Problem::error(format!("cannot be read: {error}")).in_file(&name))?;
+    Ok(Required::read(&name, &text)?)
+}
+
+fn levels() -> impl TypedValueParser<Value = On> {
+    PossibleValuesParser::new(On::ALL.map(On::name)).try_map(|name| On::parse(&name).ok_or("unknown level"))
 }

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::Verdict;
 use crate::cli::Global;
-use crate::description::{Description, problems};
-use crate::documents::describe::{describe_object, describe_policy};
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, target};
 use crate::render::Screen;
 use crate::render::describe::DescribeView;
+use attache_answers::describe::{Description, problems};
+use attache_answers::describe::{describe_object, describe_policy};
 
 /// Show everything about one object on one screen
 ///
@@ -55,8 +55,8 @@ const MOST_LINES: usize = 10;
 
 impl Describe {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global)?;
-        let target = input.target(&self.object, global)?.0;
+        let Input { snapshot: input, verdict } = Input::read(global)?;
+        let target = target(&input, &self.object, global)?.0;
         let wide = self.output == Some(DescribeFormat::Wide);
         if wide {
             screen.widen();
@@ -72,13 +72,13 @@ impl Describe {
                 None | Some(DescribeFormat::Wide) => view.policy(policy, &problems, screen)?,
                 Some(format) => format.write(&describe_policy(&input, policy, &problems), screen)?,
             }
-            return Ok(input.verdict);
+            return Ok(verdict);
         }
         let object = Description::new(&input, target);
         match self.output {
             None | Some(DescribeFormat::Wide) => view.object(&object, screen)?,
             Some(format) => format.write(&describe_object(&input, &object), screen)?,
         }
-        Ok(input.verdict)
+        Ok(verdict)
     }
 }

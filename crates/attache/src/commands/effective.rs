@@ -1,3 +1,4 @@
+use attache_answers::Snapshot;
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -9,14 +10,14 @@ use serde::Serialize;
 
 use super::{Format, Verdict};
 use crate::cli::{Global, in_full};
-use crate::documents::effective::{EffectivePolicy, effective_policy, says_something};
-use crate::documents::{List, Stream};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::effective::{EffectiveView, write_nothing};
 use crate::render::style::{DIM, paint};
 use crate::render::{Screen, cut};
-use crate::scopes::{Focus, Group};
+use attache_answers::effective::{EffectivePolicy, effective_policy, says_something};
+use attache_answers::scopes::{Focus, Group};
+use attache_answers::{List, Stream};
 
 /// How many answers, names or lost values are shown before the rest is only counted.
 const MOST: usize = 6;
@@ -49,11 +50,11 @@ pub struct Effective {
 
 impl Effective {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global)?;
         if self.output == Some(Format::Wide) {
             screen.widen();
         }
-        let focus = Focus::parse(&input, &self.object, global)?;
+        let focus = Focus::parse(&input, &self.object, global.namespace.as_deref())?;
         let models = input.models(self.kind.as_deref(), &focus)?;
         match self.output {
             Some(Format::Json) => screen.json(&document(&input, &focus, &models))?,
@@ -92,11 +93,11 @@ impl Effective {
                 }
             }
         }
-        Ok(input.verdict)
+        Ok(verdict)
     }
 }
 
-fn document(input: &Input, focus: &Focus, models: &[Model]) -> impl Serialize {
+fn document(input: &Snapshot, focus: &Focus, models: &[Model]) -> impl Serialize {
     let items = Stream::new(move |item: &mut dyn FnMut(EffectivePolicy)| {
         for model in models {
             focus.scopes(input, model, &mut |scope| {
@@ -109,7 +110,7 @@ fn document(input: &Input, focus: &Focus, models: &[Model]) -> impl Serialize {
     List::new("EffectivePolicyList", items)
 }
 
-fn in_force(input: &Input, focus: &Focus, models: &[Model]) -> BTreeSet<PolicyId> {
+fn in_force(input: &Snapshot, focus: &Focus, models: &[Model]) -> BTreeSet<PolicyId> {
     let mut policies = BTreeSet::new();
     for model in models {
         for group in focus.groups(input, model) {

@@ -1,3 +1,4 @@
+use attache_answers::Snapshot;
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -8,16 +9,17 @@ use clap::Args;
 
 use super::{Format, Verdict};
 use crate::cli::{Global, again, in_full};
-use crate::documents::explain::explanation;
-use crate::explanation::{Answer, near};
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, target};
 use crate::render::effective::{EffectiveView, write_nothing};
 use crate::render::explain::{ExplainView, nobody_sets};
 use crate::render::style::{DIM, paint};
 use crate::render::{Screen, cut};
-use crate::scopes::Focus;
-use crate::target::Target;
+use attache_answers::Target;
+use attache_answers::effective::merged;
+use attache_answers::explain::explanation;
+use attache_answers::explain::{Answer, near};
+use attache_answers::scopes::Focus;
 
 /// Explain why: all that policies say of an object, who won, and what lost to whom
 ///
@@ -54,7 +56,7 @@ const MOST_LINES: usize = 16;
 
 impl Explain {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global)?;
         let (target, field) = self.target(&input, global)?;
         let focus = Focus::on(&input, &target);
         let models = input.models(self.kind.as_deref(), &focus)?;
@@ -103,11 +105,11 @@ impl Explain {
             None | Some(Format::Wide) => self.write(&view, &fields, screen)?,
         }
         // Whether somebody sets a field is a question, too.
-        Ok(if field.is_some() && !found { Verdict::No } else { input.verdict })
+        Ok(if field.is_some() && !found { Verdict::No } else { verdict })
     }
 
-    fn target(&self, input: &Input, global: &Global) -> Result<(Target, Option<Path>), Failure> {
-        let (target, rest) = input.target(&self.words, global)?;
+    fn target(&self, input: &Snapshot, global: &Global) -> Result<(Target, Option<Path>), Failure> {
+        let (target, rest) = target(input, &self.words, global)?;
         if input.engine.find_policy(&target.id).is_some() {
             let help = format!("what it does is shown by {}", again(&["describe", &target.to_string()]));
             return Err(Problem::error(format!("{target} is a policy, and policies have no policies"))
@@ -148,12 +150,11 @@ impl Explain {
     }
 }
 
-fn answers<'m>(input: &Input, focus: &Focus, models: &'m [Model]) -> Vec<Answer<'m>> {
-    let view = EffectiveView { input, most: usize::MAX };
+fn answers<'m>(input: &Snapshot, focus: &Focus, models: &'m [Model]) -> Vec<Answer<'m>> {
     let mut answers = Vec::new();
     for model in models {
         for group in focus.groups(input, model) {
-            let merged = view.merged(model, &group);
+            let merged = merged(input, usize::MAX, model, &group);
             if merged.is_empty() {
                 answers.push(Answer::new(input, model, group, None));
                 continue;

@@ -5,13 +5,13 @@ use clap::{Args, ValueEnum};
 
 use super::Verdict;
 use crate::cli::{Global, program};
-use crate::documents::lint::finding_list;
-use crate::documents::sarif::sarif_log;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::lint::{LintView, write_explanation, write_github, write_rules};
-use crate::target::did_you_mean;
+use crate::render::sarif::sarif_log;
+use attache_answers::did_you_mean;
+use attache_answers::lint::finding_list;
 
 /// Find what is wrong or pointless
 ///
@@ -76,7 +76,7 @@ impl Lint {
             write_explanation(named(id)?, screen)?;
             return Ok(Verdict::Fine);
         }
-        let input = Input::read_silently(global)?;
+        let Input { snapshot: input, verdict: _ } = Input::read_silently(global)?;
         let mut findings = lint(&input.engine, &input.problems);
         findings.retain(|finding| is_in(finding, global.namespace.as_deref()));
         let verdict = self.verdict(&findings);

@@ -1,3 +1,4 @@
+use attache_answers::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,15 +10,15 @@ use clap::{Args, ValueEnum};
 
 use super::Verdict;
 use crate::cli::Global;
-use crate::deletion::Deletion;
-use crate::documents::plan::plan_document;
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, target};
 use crate::render::Screen;
 use crate::render::plan::{PlanView, write_markdown};
 use crate::render::problem::{new_problems, show_some};
 use crate::source;
-use crate::target::Target;
+use attache_answers::Target;
+use attache_answers::plan::Deletion;
+use attache_answers::plan::plan_document;
 
 /// Show what would change: each effective policy before and after, and how much feels it
 ///
@@ -69,10 +70,10 @@ impl Plan {
         }
         let (before, mut incremental) = Input::read_incremental(global)?;
         let apply = self.applied(global)?;
-        let deletions = self.deletions(&before, &apply.objects, global)?;
-        let report = incremental.apply(before.batch(apply.objects, deletions.iter().flat_map(Deletion::all)));
+        let deletions = self.deletions(&before.snapshot, &apply.objects, global)?;
+        let report = incremental.apply(before.snapshot.batch(apply.objects, deletions.iter().flat_map(Deletion::all)));
         let after = Input::new(Arc::clone(&report.after), apply.problems);
-        let problems = after.problems.iter().chain(new_problems(&report));
+        let problems = after.snapshot.problems.iter().chain(new_problems(&report));
         show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
         let changes = Changes::of(&report);
         // Never dropped, like what was read.
@@ -92,10 +93,10 @@ impl Plan {
     }
 
     /// What is deleted among the objects that are there, and those that are applied.
-    fn deletions(&self, before: &Input, applied: &[Object], global: &Global) -> Result<Vec<Deletion>, Failure> {
+    fn deletions(&self, before: &Snapshot, applied: &[Object], global: &Global) -> Result<Vec<Deletion>, Failure> {
         let there = before.engine.objects().iter().map(|(_, object)| object).chain(applied);
         let find = |word: &String| {
-            let target = before.target(std::slice::from_ref(word), global)?.0;
+            let target = target(before, std::slice::from_ref(word), global)?.0;
             match target.section {
                 None => Ok(Deletion::new(target.id, there.clone())),
                 Some(_) => Err(section_deleted(&target)),

@@ -7,15 +7,15 @@ use clap::Args;
 
 use super::{Format, Verdict};
 use crate::cli::{Global, again, in_full};
-use crate::documents::reach::reach_document;
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, policy_named};
 use crate::render::reach::ReachView;
 use crate::render::status::{in_force, status_word};
 use crate::render::style::{DIM, POLICY, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, cut};
-use crate::target::{did_you_mean, nearest_rules};
+use attache_answers::reach::reach_document;
+use attache_answers::{did_you_mean, nearest_rules};
 
 /// Show where a policy applies, how much feels it, and who beats it where
 ///
@@ -26,7 +26,7 @@ use crate::target::{did_you_mean, nearest_rules};
 Examples:
   attache reach retrypolicy/be-patient -f manifests/
   attache reach authpolicy/gw-auth --rule api-keys -f manifests/
-  attache reach retrypolicy/be-patient -o json -f manifests/ | jq .felt")]
+  attache reach retrypolicy/be-patient -o json -f manifests/ | jq .affected")]
 pub struct Reach {
     /// The policy
     #[arg(value_name = "POLICY", num_args = 1..=2, required = true)]
@@ -44,8 +44,8 @@ const MOST: usize = 8;
 
 impl Reach {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global)?;
-        let policy = input.policy_named(&self.policy, global)?;
+        let Input { snapshot: input, verdict } = Input::read(global)?;
+        let policy = policy_named(&input, &self.policy, global)?;
         let reach = input.engine.reach(policy, self.rule.as_deref());
         if let Some(rule) = self.rule.as_deref().filter(|_| reach.parts.is_empty()) {
             let parts = input.engine.reach(policy, None).parts;
@@ -70,7 +70,7 @@ impl Reach {
                 self.write(&view, policy, screen)?;
             }
         }
-        Ok(input.verdict)
+        Ok(verdict)
     }
 
     fn write(&self, view: &ReachView, policy: PolicyId, screen: &mut Screen) -> io::Result<()> {

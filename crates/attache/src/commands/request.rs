@@ -1,5 +1,6 @@
 use std::net::IpAddr;
 
+use attache_answers::Snapshot;
 use attache_engine::names::nearest;
 use attache_engine::object::Object;
 use attache_engine::problem::Problem;
@@ -10,12 +11,12 @@ use clap::{Args, ValueEnum};
 
 use super::Verdict;
 use crate::cli::Global;
-use crate::documents::request::request_trace;
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, target};
 use crate::render::Screen;
 use crate::render::request::RequestView;
-use crate::target::{did_you_mean, listed};
+use attache_answers::request::request_trace;
+use attache_answers::{did_you_mean, listed};
 
 /// Predict which gateway, listener, route, rule and backends serve a request, and the policies on that way
 ///
@@ -81,7 +82,7 @@ const MOST: usize = 6;
 impl Request {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let request = self.request()?;
-        let input = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global)?;
         let trace = self.trace(&input, &request, global)?;
         let effective = effective(&input.engine, &request, &trace);
         let document = || request_trace(&input, &request, &trace, &effective, self.why);
@@ -94,7 +95,7 @@ impl Request {
                 view.write(&trace, &effective, self.why, screen)?;
             }
         }
-        Ok(if trace.outcome.is_served() { input.verdict } else { Verdict::No })
+        Ok(if trace.outcome.is_served() { verdict } else { Verdict::No })
     }
 
     fn request(&self) -> Result<request::Request, Failure> {
@@ -110,7 +111,7 @@ impl Request {
         Ok(request)
     }
 
-    fn trace(&self, input: &Input, request: &request::Request, global: &Global) -> Result<RequestTrace, Failure> {
+    fn trace(&self, input: &Snapshot, request: &request::Request, global: &Global) -> Result<RequestTrace, Failure> {
         let world = input.engine.world();
         let service = match &self.service {
             Some(service) => Some(find(input, "service.", service, global)?),
@@ -137,17 +138,17 @@ impl Request {
 }
 
 /// The object that an option names, `NS/NAME` or with the kind before it.
-fn find(input: &Input, kind: &str, name: &str, global: &Global) -> Result<NodeId, Failure> {
+fn find(input: &Snapshot, kind: &str, name: &str, global: &Global) -> Result<NodeId, Failure> {
     let name = match name.matches('/').count() {
         2 => name.split_once('/').map_or(name, |(_, rest)| rest),
         _ => name,
     };
-    let (target, _) = input.target(&[format!("{kind}/{name}")], global)?;
+    let (target, _) = target(input, &[format!("{kind}/{name}")], global)?;
     let found = input.engine.topology().find(input.engine.objects(), &target.id);
     found.ok_or_else(|| Problem::error(format!("{} is not in the input", target.id)).into())
 }
 
-fn gateways(input: &Input) -> impl Iterator<Item = (NodeId, &Object)> {
+fn gateways(input: &Snapshot) -> impl Iterator<Item = (NodeId, &Object)> {
     let nodes = input.engine.topology().nodes().filter(|(_, node)| node.level == Level::Gateway);
     nodes.filter_map(|(id, node)| Some((id, &input.engine.objects()[node.owner.object()?])))
 }
@@ -159,7 +160,7 @@ fn addresses(gateway: &Object) -> impl Iterator<Item = &str> {
     lists.into_iter().flatten().filter_map(|address| address.get_str("value"))
 }
 
-fn at_address(input: &Input, wanted: IpAddr) -> Result<Vec<NodeId>, Failure> {
+fn at_address(input: &Snapshot, wanted: IpAddr) -> Result<Vec<NodeId>, Failure> {
     let has = |gateway: &Object| addresses(gateway).any(|address| address.parse() == Ok(wanted));
     let found: Vec<NodeId> = gateways(input).filter(|(_, gateway)| has(gateway)).map(|(node, _)| node).collect();
     if !found.is_empty() {
@@ -178,7 +179,7 @@ fn at_address(input: &Input, wanted: IpAddr) -> Result<Vec<NodeId>, Failure> {
 }
 
 /// A gateway as `--gateway` takes it.
-fn argument(input: &Input, gateway: NodeId) -> String {
+fn argument(input: &Snapshot, gateway: NodeId) -> String {
     let id = input.engine.topology().id(input.engine.objects(), gateway);
     format!("{}/{}", id.namespace, id.name)
 }

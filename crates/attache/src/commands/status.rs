@@ -1,3 +1,4 @@
+use attache_answers::Snapshot;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -8,13 +9,13 @@ use clap::Args;
 
 use super::{Format, Verdict};
 use crate::cli::{Global, in_full};
-use crate::documents::status::status_list;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::status::{in_force, no_policies, status_word, why};
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, cut, write_line};
+use attache_answers::status::status_list;
 
 /// Show the status that every policy and every target deserves
 ///
@@ -39,7 +40,7 @@ const MANY: usize = 2000;
 
 impl Status {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global)?;
         if self.output == Some(Format::Wide) {
             screen.widen();
         }
@@ -71,12 +72,12 @@ impl Status {
                 write_targets(&input, &targets(), most, screen)?;
             }
         }
-        Ok(input.verdict)
+        Ok(verdict)
     }
 }
 
 fn write_policies(
-    input: &Input,
+    input: &Snapshot,
     policies: &[PolicyStatus],
     namespace: Option<&str>,
     screen: &mut Screen,
@@ -96,7 +97,7 @@ fn write_policies(
     table.write(screen)
 }
 
-fn write_targets(input: &Input, targets: &[TargetStatus], most: usize, screen: &mut Screen) -> io::Result<()> {
+fn write_targets(input: &Snapshot, targets: &[TargetStatus], most: usize, screen: &mut Screen) -> io::Result<()> {
     if targets.is_empty() {
         return Ok(());
     }

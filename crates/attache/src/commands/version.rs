@@ -4,9 +4,9 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::Verdict;
-use crate::documents::API_VERSION;
 use crate::failure::Failure;
 use crate::render::Screen;
+use attache_answers::API_VERSION;
 
 /// Print the version, and what it was built from
 #[derive(Debug, Args)]

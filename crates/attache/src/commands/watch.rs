@@ -1,3 +1,4 @@
+use attache_answers::Snapshot;
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
@@ -15,14 +16,15 @@ use jiff::Timestamp;
 
 use super::Verdict;
 use crate::cli::Global;
-use crate::concern::Concern;
-use crate::documents::watch::change_documents;
 use crate::failure::Failure;
-use crate::input::{Input, files_given, is_cluster_scoped};
+use crate::input::{files_given, target};
 use crate::render::Screen;
 use crate::render::problem::{new_problems, show_some};
 use crate::render::watch::{WatchView, write_mended, write_watching};
 use crate::source::{Followed, News};
+use attache_answers::is_cluster_scoped;
+use attache_answers::watch::Concern;
+use attache_answers::watch::change_documents;
 
 /// Follow the files, and tell what changes as it happens
 ///
@@ -104,7 +106,7 @@ impl Watch {
         if self.object.is_empty() {
             return Ok(Concern::Everything { namespace: global.namespace.clone() });
         }
-        Ok(Concern::about(&Input::of(Arc::clone(engine)).target(&self.object, global)?.0))
+        Ok(Concern::about(&target(&Snapshot::new(Arc::clone(engine), Vec::new()), &self.object, global)?.0))
     }
 
     fn write(&self, concern: &Concern, report: &Report, screen: &mut Screen) -> Result<(), Failure> {

@@ -6,12 +6,12 @@ use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, paint};
 use super::table::Table;
 use super::{Screen, cut, write_line};
 use crate::cli::{again, in_full};
-use crate::commands::audit::{Finding, Idle, Why};
-use crate::input::Input;
-use crate::target::did_you_mean;
+use attache_answers::Snapshot;
+use attache_answers::audit::{Finding, Idle, Why};
+use attache_answers::did_you_mean;
 
 /// What came of one requirement, with so many names.
-pub fn write_finding(input: &Input, finding: &Finding, most: usize, screen: &mut Screen) -> io::Result<()> {
+pub fn write_finding(input: &Snapshot, finding: &Finding, most: usize, screen: &mut Screen) -> io::Result<()> {
     let Finding { required, checked, lacking, excepted, idle, near } = finding;
     let (missing, excused) = (lacking.len(), excepted.len());
     let but = if excused == 0 { String::new() } else { format!(", {excused} excepted") };

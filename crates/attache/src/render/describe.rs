@@ -18,12 +18,12 @@ use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut, some};
 use crate::cli::{again, in_full};
-use crate::description::{Answer, Description, Here, Met};
-use crate::input::Input;
-use crate::scopes::{from, short_path};
+use attache_answers::Snapshot;
+use attache_answers::describe::{Answer, Description, Here, Met};
+use attache_answers::scopes::{from, short_path};
 
 pub struct DescribeView<'i> {
-    pub input: &'i Input,
+    pub input: &'i Snapshot,
     /// How many names are shown before the rest is only counted.
     pub most: usize,
     /// The same for the lines of what is in force.

@@ -13,12 +13,13 @@ use super::describe::{DescribeView, section, write_conditions, write_deeper};
 use super::kind::how_it_works;
 use super::reach::ReachView;
 use super::spec::spec_lines;
-use super::status::{in_force, status_word, target_words};
+use super::status::{in_force, status_word};
 use super::style::{BAD, DIM, GOOD, LOST_MARK, OBJECT, paint};
 use super::table::Table;
 use super::{Screen, cut};
 use crate::cli::{again, in_full};
-use crate::description::condition;
+use attache_answers::describe::condition;
+use attache_answers::status::target_words;
 
 impl DescribeView<'_> {
     pub fn policy(&self, policy: PolicyId, problems: &[Finding], screen: &mut Screen) -> io::Result<()> {

@@ -7,8 +7,6 @@ use attache_engine::chain::ChainId;
 use attache_engine::fold::{EffectivePolicy, Loss, Superseded};
 use attache_engine::model::Model;
 use attache_engine::names::plural;
-use attache_engine::object::ObjectId;
-use attache_engine::object_merge::Merged;
 use attache_engine::policy::{BlockKind, PolicyId};
 use attache_engine::topology::NodeId;
 use attache_engine::value::{Path, Value};
@@ -18,12 +16,13 @@ use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, WARNI
 use super::table::{Cell, Table};
 use super::{Screen, cut, write_line};
 use crate::cli::{again, in_full};
-use crate::input::Input;
-use crate::scopes::{Group, from, short_path};
+use attache_answers::Snapshot;
+use attache_answers::effective::merged;
+use attache_answers::scopes::{Group, from, short_path};
 
 /// One answer after the other, for a person.
 pub struct EffectiveView<'i> {
-    pub input: &'i Input,
+    pub input: &'i Snapshot,
     /// How many names, or lost values, are shown before the rest is only counted.
     pub most: usize,
 }
@@ -41,7 +40,7 @@ impl EffectiveView<'_> {
     pub fn group(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
         let answer = model.effective(self.input.engine.world(), group.chain);
         self.heading(model, group, screen)?;
-        let merged = self.merged(model, group);
+        let merged = merged(self.input, self.most, model, group);
         if merged.is_empty() {
             self.answer(answer, answer.spec.as_ref(), false, screen)?;
         }
@@ -56,17 +55,6 @@ impl EffectiveView<'_> {
             self.answer(&merged.effective, Some(&merged.value), true, screen)?;
         }
         Ok(())
-    }
-
-    /// Where the kind merges into the objects at the ends of the scopes: the objects as they will behave.
-    pub fn merged(&self, model: &Model, group: &Group) -> Vec<(ObjectId, Merged)> {
-        let topology = self.input.engine.topology();
-        let objects = group.ends.iter().filter_map(|end| topology.node(*end).owner.object());
-        let objects: BTreeSet<ObjectId> = objects.take(self.most).collect();
-        let merged = objects
-            .into_iter()
-            .flat_map(|object| self.input.engine.merged(model, object).into_iter().map(move |merged| (object, merged)));
-        merged.filter(|(_, merged)| merged.chain == group.chain).collect()
     }
 
     /// What is in force and what lost. If it is `merged`, what nobody set is the object's own.
@@ -242,7 +230,7 @@ impl EffectiveView<'_> {
 }
 
 /// Why nothing is in force at some place.
-pub fn write_nothing(input: &Input, models: &[Model], place: &str, screen: &mut Screen) -> io::Result<()> {
+pub fn write_nothing(input: &Snapshot, models: &[Model], place: &str, screen: &mut Screen) -> io::Result<()> {
     let policies = input.engine.policies().len();
     let why = match (policies, models.is_empty()) {
         (0, _) => "the input has no policies of a known kind".to_owned(),

@@ -13,12 +13,12 @@ use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, Paint
 use super::table::{Cell, Table};
 use super::{Screen, cut};
 use crate::cli::in_full;
-use crate::explanation::{Answer, block, place};
-use crate::input::Input;
-use crate::target::{did_you_mean, listed};
+use attache_answers::Snapshot;
+use attache_answers::explain::{Answer, block, place};
+use attache_answers::{did_you_mean, listed};
 
 pub struct ExplainView<'i> {
-    pub input: &'i Input,
+    pub input: &'i Snapshot,
     /// Who is explained, as it can be given to commands.
     pub object: String,
     /// How many names are shown before the rest is only counted.

@@ -11,10 +11,10 @@ use super::style::{DIM, GOOD, HEAD, OBJECT, paint};
 use super::table::{Cell, Table, fold};
 use super::{Screen, counted};
 use crate::cli::{again_with, in_full, program};
-use crate::input::Input;
+use attache_answers::Snapshot;
 
 pub struct LintView<'i> {
-    pub input: &'i Input,
+    pub input: &'i Snapshot,
     /// How many findings of one rule are shown before the rest is only counted.
     pub most: usize,
     /// How many are not shown because they are suppressed.

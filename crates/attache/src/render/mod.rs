@@ -12,6 +12,7 @@ pub mod plan;
 pub mod problem;
 pub mod reach;
 pub mod request;
+pub mod sarif;
 pub mod spec;
 pub mod status;
 pub mod style;
@@ -21,10 +22,8 @@ pub mod watch;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
-use attache_engine::kinds::LevelName;
 use attache_engine::names::plural;
 use attache_engine::text::to_yaml;
-use attache_engine::topology::Level;
 use attache_engine::value::Value;
 use serde::Serialize;
 
@@ -46,17 +45,6 @@ pub fn cut(count: usize, most: usize) -> usize {
 /// `1 scope`, `37 scopes`.
 pub fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
-}
-
-/// What a node is, by its name: `Gateway`, `HTTPRoute rule`.
-pub fn what(name: &str) -> String {
-    let kind = name.split_once('/').map_or(name, |(kind, _)| kind);
-    match LevelName::parse(kind).level() {
-        _ if !name.contains('#') => kind.to_owned(),
-        Level::Route => format!("{kind} rule"),
-        Level::Backend => format!("{kind} port"),
-        _ => format!("{kind} listener"),
-    }
 }
 
 /// The first `most` names, and how many more there are: `a, b and 3 more`.

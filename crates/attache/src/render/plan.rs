@@ -1,57 +1,20 @@
 //! What would change, for a person or for a pull request.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_engine::change::{Change, Changes, LeafChange, ScopeName, StatusChange};
+use attache_engine::change::{Change, Changes, LeafChange, StatusChange};
 use attache_engine::lint::Finding;
-use attache_engine::topology::Level;
-use serde::Serialize;
 
 use super::problem::severity_style;
 use super::spec::inline;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::Table;
-use super::{Screen, counted, cut, what, write_line};
+use super::{Screen, counted, cut, write_line};
 use crate::cli::in_full;
-use crate::deletion::Deletion;
-use crate::documents::plan::word;
-
-/// How much feels a change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Touched {
-    pub scopes: usize,
-    pub routes: usize,
-    pub backends: usize,
-    pub namespaces: usize,
-}
-
-impl Touched {
-    pub fn by(changes: &[Change]) -> Touched {
-        let (mut routes, mut backends, mut namespaces) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let scopes = changes.iter().flat_map(|change| &change.scopes);
-        for node in scopes.clone().flat_map(|scope| &scope.nodes).filter(|node| !node.contains('#')) {
-            let mut parts = node.split('/');
-            let (kind, namespace, name) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-            match attache_engine::kinds::LevelName::parse(kind).level() {
-                Level::Route => _ = routes.insert(node),
-                Level::Backend => _ = backends.insert(node),
-                _ => continue,
-            }
-            namespaces.extend(namespace.filter(|_| name.is_some()));
-        }
-        Touched { scopes: scopes.count(), routes: routes.len(), backends: backends.len(), namespaces: namespaces.len() }
-    }
-
-    fn sentence(self) -> String {
-        let parts = [(self.routes, "route"), (self.backends, "backend"), (self.namespaces, "namespace")];
-        let parts: Vec<String> =
-            parts.iter().filter(|(count, _)| *count > 0).map(|(n, what)| counted(*n, what)).collect();
-        let scopes = counted(self.scopes, "scope");
-        if parts.is_empty() { scopes } else { format!("{scopes}: {}", parts.join(", ")) }
-    }
-}
+use attache_answers::plan::Deletion;
+use attache_answers::plan::{Ends, Touched, alike, end, word};
+use attache_answers::topology::what;
 
 pub struct PlanView {
     /// How many names and leaves are shown before the rest is only counted.
@@ -64,7 +27,7 @@ impl PlanView {
         if changes.is_empty() {
             writeln!(screen, "nothing that is in force changes")?;
         } else {
-            let touched = paint(WARNING, Touched::by(changes).sentence());
+            let touched = paint(WARNING, sentence(Touched::by(changes)));
             write_line([paint(PLAIN, "what is in force changes in "), touched], screen)?;
         }
         for deletion in deletions.iter().filter(|it| !it.with.is_empty()) {
@@ -166,67 +129,6 @@ fn gone_with(deletion: &Deletion) -> String {
 
 pub const ANOTHER_ORDER: &str = "the same policies apply in another order";
 
-/// The changes with all scopes together in which the same leaves change, whatever else is in force there.
-pub fn alike(changes: &[Change]) -> Vec<Change> {
-    let mut groups: Vec<Change> = Vec::new();
-    let mut known: HashMap<(&str, &[LeafChange]), usize> = HashMap::new();
-    for change in changes {
-        match known.entry((&change.policy_kind, &change.leaves)) {
-            Entry::Occupied(group) => groups[*group.get()].scopes.extend_from_slice(&change.scopes),
-            Entry::Vacant(group) => {
-                group.insert(groups.len());
-                groups.push(change.clone());
-            }
-        }
-    }
-    groups
-}
-
-/// Where changes happen: the effective targets, each once. Of those that change in several ways, the way to them.
-pub struct Ends<'c> {
-    /// In how many changes of a kind there is a target.
-    changes: HashMap<(&'c str, &'c str), usize>,
-}
-
-impl<'c> Ends<'c> {
-    pub fn new(changes: &'c [Change]) -> Ends<'c> {
-        let mut ends = Ends { changes: HashMap::new() };
-        for change in changes {
-            let targets: BTreeSet<&str> = change.scopes.iter().map(end).collect();
-            for target in targets {
-                *ends.changes.entry((&change.policy_kind, target)).or_default() += 1;
-            }
-        }
-        ends
-    }
-
-    pub fn of(&self, change: &Change) -> Vec<String> {
-        let name = |scope: &ScopeName| {
-            let target = end(scope);
-            let several = self.changes.get(&(change.policy_kind.as_str(), target)).is_some_and(|count| *count > 1);
-            let name = if several { way(&scope.nodes) } else { target.to_owned() };
-            match &scope.from {
-                Some(from) => format!("{name} (from {from})"),
-                None => name,
-            }
-        };
-        let names: BTreeSet<String> = change.scopes.iter().map(name).collect();
-        names.into_iter().collect()
-    }
-}
-
-/// The effective target.
-pub fn end(scope: &ScopeName) -> &str {
-    scope.nodes.last().map(String::as_str).unwrap_or_default()
-}
-
-/// A path without what goes without saying: objects whose section follows, and Namespaces.
-fn way(nodes: &[String]) -> String {
-    let follows = |at: usize, node: &str| nodes.get(at + 1).is_some_and(|next| next.starts_with(&format!("{node}#")));
-    let said = nodes.iter().enumerate().filter(|(at, node)| !follows(*at, node) && !node.starts_with("Namespace/"));
-    said.map(|(_, node)| node.as_str()).collect::<Vec<_>>().join(" > ")
-}
-
 /// How many places there are, and what they are: `4 Services`, or scopes where several lead to one.
 fn how_many(change: &Change, places: usize) -> String {
     let targets: BTreeSet<&str> = change.scopes.iter().map(end).collect();
@@ -236,6 +138,14 @@ fn how_many(change: &Change, places: usize) -> String {
         Some(what) if whats.len() == 1 => counted(places, what),
         _ => counted(places, "place"),
     }
+}
+
+/// `4 scopes: 2 routes, 1 backend`.
+fn sentence(touched: Touched) -> String {
+    let parts = [(touched.routes, "route"), (touched.backends, "backend"), (touched.namespaces, "namespace")];
+    let parts: Vec<String> = parts.iter().filter(|(count, _)| *count > 0).map(|(n, what)| counted(*n, what)).collect();
+    let scopes = counted(touched.scopes, "scope");
+    if parts.is_empty() { scopes } else { format!("{scopes}: {}", parts.join(", ")) }
 }
 
 fn by(policy: Option<&str>) -> Painted {
@@ -253,7 +163,7 @@ pub fn write_markdown(all: &Changes, deletions: &[Deletion], screen: &mut Screen
     if changes.is_empty() {
         writeln!(screen, "**Nothing that is in force changes.**")?;
     } else {
-        writeln!(screen, "**What is in force changes in {}.**", Touched::by(changes).sentence())?;
+        writeln!(screen, "**What is in force changes in {}.**", sentence(Touched::by(changes)))?;
     }
     for deletion in deletions.iter().filter(|it| !it.with.is_empty()) {
         writeln!(screen, "\nWith `{}` {}.", deletion.object, gone_with(deletion))?;

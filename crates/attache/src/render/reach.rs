@@ -12,11 +12,11 @@ use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, paint};
 use super::table::Table;
 use super::{Screen, cut};
 use crate::cli::again;
-use crate::input::Input;
-use crate::scopes::scope_name;
+use attache_answers::Snapshot;
+use attache_answers::scopes::scope_name;
 
 pub struct ReachView<'i> {
-    pub input: &'i Input,
+    pub input: &'i Snapshot,
     pub reach: &'i Reach,
     /// The policy, as it can be given to commands.
     pub policy: String,
@@ -82,7 +82,7 @@ impl ReachView<'_> {
 }
 
 /// How many of each there are: `2 Gateways`, `5 HTTPRoute rules`.
-pub fn counts(input: &Input, nodes: &[NodeId]) -> Vec<String> {
+pub fn counts(input: &Snapshot, nodes: &[NodeId]) -> Vec<String> {
     let mut counts: Vec<(Level, String, usize)> = Vec::new();
     for node in nodes {
         let (level, what) = (input.engine.topology().node(*node).level, input.what(*node));

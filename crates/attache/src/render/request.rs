@@ -15,11 +15,11 @@ use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, Painted, WARNING, paint}
 use super::table::{Cell, Table};
 use super::{Screen, cut, write_line};
 use crate::cli::in_full;
-use crate::input::Input;
-use crate::scopes::Groups;
+use attache_answers::Snapshot;
+use attache_answers::scopes::Groups;
 
 pub struct RequestView<'i> {
-    pub input: &'i Input,
+    pub input: &'i Snapshot,
     pub request: &'i Request,
     /// How many names, lost values and reasons are shown before the rest is only counted.
     pub most: usize,

@@ -1,13 +1,11 @@
 //! A policy's status in a word or two.
 
-use attache_engine::policy::{PolicyTarget, TargetSpec};
 use attache_engine::status::{Enforcement, PolicyStatus, ScopeCounts};
 
 use crate::cli::again;
-use crate::input::Input;
+use attache_answers::Snapshot;
 
 use super::some;
-use super::spec::inline;
 use super::style::{BAD, GOOD, WARNING, paint};
 use super::table::Cell;
 
@@ -29,7 +27,7 @@ pub fn in_force(status: &PolicyStatus) -> String {
 }
 
 /// Why not all of it is in force, with the names of so many others.
-pub fn why(input: &Input, status: &PolicyStatus, most: usize) -> String {
+pub fn why(input: &Snapshot, status: &PolicyStatus, most: usize) -> String {
     let by: Vec<String> = status.by.iter().map(|policy| input.policy(*policy)).collect();
     match (status.message.as_str(), status.enforcement) {
         ("", Enforcement::PartiallyEnforced) if by.is_empty() => {
@@ -54,27 +52,4 @@ pub fn why(input: &Input, status: &PolicyStatus, most: usize) -> String {
 pub fn no_policies(namespace: Option<&str>) -> String {
     let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
     format!("there are no policies{place}; for the kinds that are known see {}", again(&["get", "kinds"]))
-}
-
-/// A target, in the words of its policy.
-pub fn target_words(target: &PolicyTarget) -> String {
-    match &target.wanted {
-        TargetSpec::Object { kind, namespace, name, section, .. } => {
-            let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-            let section = section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
-            format!("{kind}/{namespace}{name}{section}")
-        }
-        TargetSpec::Selected(selector) => {
-            let section = selector.section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
-            format!("{}{section} with {}", selector.kind, inline(&selector.labels))
-        }
-        TargetSpec::OwnNamespace => "its namespace".to_owned(),
-        TargetSpec::Host(host) => format!("host {host}"),
-        TargetSpec::Chosen(choice) => {
-            let of: Vec<String> = choice.of.iter().map(|level| level.to_string().to_lowercase()).collect();
-            let what = choice.labels.as_ref().map(|labels| format!("{}s with {}", of.join("s and "), inline(labels)));
-            let namespaces = choice.namespaces.as_ref().map(|labels| format!("namespaces with {}", inline(labels)));
-            what.into_iter().chain(namespaces).collect::<Vec<_>>().join(" in ")
-        }
-    }
 }

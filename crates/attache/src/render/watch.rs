@@ -11,13 +11,14 @@ use attache_engine::incremental::Report;
 use attache_engine::status::PolicyStatus;
 use jiff::Timestamp;
 
-use super::plan::{ANOTHER_ORDER, Ends, PlanView, alike, end, words};
+use super::plan::{ANOTHER_ORDER, PlanView, words};
 use super::spec::inline;
 use super::status::{in_force, why};
 use super::style::{DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
 use super::{Screen, counted, some};
-use crate::concern::Changed;
-use crate::input::Input;
+use attache_answers::Snapshot;
+use attache_answers::plan::{Ends, alike, end};
+use attache_answers::watch::Changed;
 
 /// A longer value says too much for one of several on a line.
 const LONGEST: usize = 40;
@@ -38,7 +39,7 @@ impl WatchView {
         for change in &changes {
             self.effective(change, &ends, screen)?;
         }
-        let after = Input::of(Arc::clone(&report.after));
+        let after = Snapshot::new(Arc::clone(&report.after), Vec::new());
         for (words, names) in grouped(&changed.policies, |it| &it.policy, |it| self.status(&after, it)) {
             self.line(screen, &paint(POLICY, some(&names, self.most)), &format!(": {words}"))?;
         }
@@ -107,7 +108,7 @@ impl WatchView {
         }
     }
 
-    fn status(&self, after: &Input, change: &StatusChange) -> String {
+    fn status(&self, after: &Snapshot, change: &StatusChange) -> String {
         let (was, is) = words(change);
         let reason = change.after.as_ref().map(|status| why(after, status, self.most)).filter(|why| !why.is_empty());
         let reason = reason.map(|why| format!(", {why}")).unwrap_or_default();

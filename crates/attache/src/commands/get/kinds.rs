@@ -1,39 +1,19 @@
+use attache_answers::Snapshot;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use attache_engine::kinds::{KindId, KindOrigin, PolicyKind};
-use serde::Serialize;
+use attache_engine::kinds::{KindId, PolicyKind};
 
 use crate::cli::again_with;
 use crate::commands::Format;
-use crate::documents::List;
-use crate::input::Input;
 use crate::render::style::{POLICY, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, write_line};
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Kind {
-    name: String,
-    group: String,
-    kind: String,
-    short_names: Vec<String>,
-    versions: Vec<String>,
-    class: String,
-    hierarchy: Vec<String>,
-    targets: Vec<String>,
-    effective_target: Vec<String>,
-    same_level: String,
-    strategies: Vec<String>,
-    /// Where its description comes from.
-    from: String,
-    /// How many policies of this kind there are.
-    policies: usize,
-}
+use attache_answers::List;
+use attache_answers::get::KindItem;
 
 pub fn get(
-    input: &Input,
+    input: &Snapshot,
     wanted: &[(KindId, &PolicyKind)],
     format: Option<Format>,
     screen: &mut Screen,
@@ -45,7 +25,7 @@ pub fn get(
     let mut policies: HashMap<KindId, usize> = HashMap::new();
     input.engine.policies().for_each(|(_, policy)| *policies.entry(policy.kind).or_default() += 1);
     let of = |id: &KindId| policies.get(id).copied().unwrap_or_default();
-    let mut kinds: Vec<Kind> = wanted.iter().map(|(id, kind)| describe(kind, of(id))).collect();
+    let mut kinds: Vec<KindItem> = wanted.iter().map(|(id, kind)| KindItem::new(kind, of(id))).collect();
     // Those that matter here first.
     kinds.sort_by_key(|kind| kind.policies == 0);
     match format {
@@ -105,28 +85,5 @@ pub fn get(
             }
             table.write(screen)
         }
-    }
-}
-
-fn describe(kind: &PolicyKind, policies: usize) -> Kind {
-    let names = |levels: &[attache_engine::kinds::LevelName]| levels.iter().map(ToString::to_string).collect();
-    Kind {
-        name: kind.name.to_string(),
-        group: kind.group.to_string(),
-        kind: kind.kind.to_string(),
-        short_names: kind.short_names.iter().map(ToString::to_string).collect(),
-        versions: kind.versions.iter().map(ToString::to_string).collect(),
-        class: format!("{:?}", kind.class),
-        hierarchy: names(&kind.hierarchy),
-        targets: names(&kind.targets),
-        effective_target: names(&kind.effective_targets),
-        same_level: format!("{:?}", kind.same_level),
-        strategies: kind.strategies.iter().map(|strategy| strategy.name().to_owned()).collect(),
-        from: match &kind.origin {
-            KindOrigin::BuiltIn(system) => format!("built in: {system}"),
-            KindOrigin::Given(file) => file.to_string(),
-            KindOrigin::Inferred(crd) => format!("CRD {crd}"),
-        },
-        policies,
     }
 }

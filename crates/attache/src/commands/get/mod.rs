@@ -9,7 +9,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
-use crate::scopes::Focus;
+use attache_answers::scopes::Focus;
 
 /// List what is there, one line each
 ///
@@ -51,7 +51,7 @@ enum What {
 impl Get {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         // The kinds that are built in can be listed without any files.
-        let input = match (self.what, global.files.is_empty()) {
+        let Input { snapshot: input, verdict } = match (self.what, global.files.is_empty()) {
             (What::Kinds, true) => Input::empty(),
             _ => Input::read(global)?,
         };
@@ -66,6 +66,6 @@ impl Get {
             What::Kinds => kinds::get(&input, &input.kinds(kind)?, self.output, screen)?,
             What::Scopes => scopes::get(&input, &input.models(kind, &everything)?, namespace, self.output, screen)?,
         }
-        Ok(input.verdict)
+        Ok(verdict)
     }
 }

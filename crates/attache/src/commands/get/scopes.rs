@@ -1,45 +1,31 @@
 use std::io::{self, Write};
 
-use attache_engine::model::{Model, Scope};
-use attache_engine::topology::NodeId;
-use serde::Serialize;
+use attache_answers::Snapshot;
+use attache_engine::model::Model;
 
 use crate::cli::{again, in_full};
 use crate::commands::Format;
-use crate::documents::{List, Stream};
-use crate::input::Input;
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, cut};
-use crate::scopes::{Focus, short_path};
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Item {
-    policy_kind: String,
-    scope: Vec<String>,
-    #[serde(skip)]
-    short: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<String>,
-    /// Those that contribute to what is in force.
-    policies: Vec<String>,
-}
+use attache_answers::get::{ScopeItem, count, first};
+use attache_answers::scopes::Focus;
+use attache_answers::{List, Stream};
 
 /// How many scopes are shown before the rest is only counted.
 const MOST: usize = 50;
 
 pub fn get(
-    input: &Input,
+    input: &Snapshot,
     models: &[Model],
     namespace: Option<&str>,
     format: Option<Format>,
     screen: &mut Screen,
 ) -> io::Result<()> {
     let focus = Focus::Everything { namespace: namespace.map(str::to_owned) };
-    let each = |found: &mut dyn FnMut(Item)| {
+    let each = |found: &mut dyn FnMut(ScopeItem)| {
         for model in models {
-            focus.scopes(input, model, &mut |scope| found(item(input, model, &scope)));
+            focus.scopes(input, model, &mut |scope| found(ScopeItem::new(input, model, &scope)));
         }
     };
     let list = || List::new("ScopeList", Stream::new(each));
@@ -74,31 +60,7 @@ pub fn get(
     }
 }
 
-fn targets<'i>(input: &'i Input, model: &'i Model, namespace: Option<&'i str>) -> impl Iterator<Item = NodeId> + 'i {
-    model.effective_targets(input.engine.world()).filter(move |node| input.is_in(*node, namespace))
-}
-
-/// How many scopes of a kind there are, without a look at any.
-fn count(input: &Input, model: &Model, namespace: Option<&str>) -> usize {
-    let chains = targets(input, model, namespace).flat_map(|node| model.chains_at(input.engine.world(), node));
-    chains.fold(0, |sum: usize, (_, scopes)| sum.saturating_add(usize::try_from(*scopes).unwrap_or(usize::MAX)))
-}
-
-fn first(input: &Input, models: &[Model], namespace: Option<&str>, most: usize) -> Vec<Item> {
-    let mut items = Vec::new();
-    for model in models {
-        for node in targets(input, model, namespace) {
-            if items.len() >= most {
-                break;
-            }
-            model.scopes(input.engine.world(), node, &mut |scope| items.push(item(input, model, &scope)));
-        }
-    }
-    items.truncate(most);
-    items
-}
-
-fn write_table(items: &[Item], no_policies: bool, wide: bool, screen: &mut Screen) -> io::Result<()> {
+fn write_table(items: &[ScopeItem], no_policies: bool, wide: bool, screen: &mut Screen) -> io::Result<()> {
     if items.is_empty() {
         let why = match no_policies {
             true => "scopes belong to policy kinds, and there are no policies",
@@ -119,16 +81,4 @@ fn write_table(items: &[Item], no_policies: bool, wide: bool, screen: &mut Scree
         ]);
     }
     table.write(screen)
-}
-
-fn item(input: &Input, model: &Model, scope: &Scope) -> Item {
-    let outcomes = &model.effective(input.engine.world(), scope.chain).outcomes;
-    let contributing = outcomes.iter().filter(|(_, outcome)| outcome.contributes);
-    Item {
-        policy_kind: model.kind.full_name(),
-        scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
-        short: short_path(input, &scope.nodes),
-        from: scope.from.map(|namespace| input.name(namespace)),
-        policies: contributing.map(|(policy, _)| input.policy(*policy)).collect(),
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Vertex;
 use super::picture::{Link, Picture};
+use attache_answers::topology::Vertex;
 
 /// What makes two nodes look the same: what they are, their kinds of policies, what is above or below them and
 /// whether that was refused.
@@ -66,8 +66,8 @@ fn policy_kinds(node: &Vertex) -> Vec<&str> {
 mod tests {
     use attache_engine::topology::Level;
 
-    use super::super::Graph;
     use super::*;
+    use attache_answers::topology::Graph;
 
     fn vertex(id: &str, policies: &[&str]) -> Vertex {
         Vertex {

@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
-use super::Graph;
 use super::picture::Picture;
+use attache_answers::topology::Graph;
 
 /// For Graphviz.
 pub fn dot(graph: Graph) -> String {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use attache_engine::topology::{Level, Refused};
 
-use super::{Graph, Vertex};
+use attache_answers::topology::{Graph, Vertex};
 
 /// Nodes in an order in which parents stand before their children, also those that refused them, unless they go
 /// round in a circle.

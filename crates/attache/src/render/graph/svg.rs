@@ -9,8 +9,8 @@ use unicode_width::UnicodeWidthStr;
 use super::collapse::collapse;
 use super::layout::{Layout, layout};
 use super::picture::{Link, Picture};
-use super::{Graph, Vertex};
 use crate::render::style::LOST_MARK;
+use attache_answers::topology::{Graph, Vertex};
 
 /// Above this many nodes, those that differ only in name are drawn as one.
 const MOST: usize = 100;

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use attache_engine::names::plural;
 use attache_engine::topology::{Level, Refused};
 
-use super::{Graph, Vertex};
 use crate::cli::{again, in_full};
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
 use crate::render::{Screen, cut, some};
+use attache_answers::topology::{Graph, Vertex};
 
 /// How many children of one kind are shown before the rest is only counted.
 const MOST: usize = 12;

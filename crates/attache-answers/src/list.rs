@@ -1,16 +1,4 @@
-//! What `-o json` prints. Scripts hold on to these: they grow, they do not change.
-
-pub mod audit;
-pub mod describe;
-pub mod effective;
-pub mod explain;
-pub mod lint;
-pub mod plan;
-pub mod reach;
-pub mod request;
-pub mod sarif;
-pub mod status;
-pub mod watch;
+//! What all documents have in common.
 
 use std::marker::PhantomData;
 
@@ -34,6 +22,7 @@ impl<I: Serialize> List<I> {
 }
 
 /// Items that are made while they are written, one by one: there may be millions.
+#[derive(Debug)]
 pub struct Stream<T, F>(F, PhantomData<T>);
 
 impl<T: Serialize, F: Fn(&mut dyn FnMut(T))> Stream<T, F> {

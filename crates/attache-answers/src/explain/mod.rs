@@ -1,5 +1,7 @@
 //! Why things are as they are on one object: for each kind of policy, all that was said and what came of it.
 
+mod document;
+
 use std::collections::BTreeSet;
 
 use attache_engine::fold::{BlockTrace, EffectivePolicy, FoldTrace, Superseded};
@@ -10,8 +12,10 @@ use attache_engine::object_merge::Merged;
 use attache_engine::policy::{Block, PolicyId, block_path};
 use attache_engine::value::{Path, Segment, Value};
 
-use crate::input::Input;
 use crate::scopes::Group;
+
+use crate::snapshot::Snapshot;
+pub use document::explanation;
 
 /// What is to be explained for scopes with the same answer.
 #[derive(Debug)]
@@ -25,7 +29,7 @@ pub struct Answer<'i> {
 }
 
 impl<'i> Answer<'i> {
-    pub fn new(input: &Input, model: &'i Model, group: Group, merged: Option<(String, Merged)>) -> Answer<'i> {
+    pub fn new(input: &Snapshot, model: &'i Model, group: Group, merged: Option<(String, Merged)>) -> Answer<'i> {
         let own = merged.as_ref().map(|(_, merged)| &merged.own);
         let trace = model.trace(input.engine.world(), group.chain, own);
         let effective = match &merged {
@@ -64,7 +68,7 @@ impl<'i> Answer<'i> {
     }
 
     /// The paths of what is called `field`: its path, or the end of it.
-    pub fn fields(&self, input: &Input, field: &Path) -> Vec<Path> {
+    pub fn fields(&self, input: &Snapshot, field: &Path) -> Vec<Path> {
         let all = self.paths(input);
         if all.contains(field) {
             return vec![field.clone()];
@@ -79,7 +83,7 @@ impl<'i> Answer<'i> {
     }
 
     /// The path of everything that is said, in order.
-    pub fn paths(&self, input: &Input) -> BTreeSet<Path> {
+    pub fn paths(&self, input: &Snapshot) -> BTreeSet<Path> {
         let mut found = BTreeSet::new();
         let blocks = self.trace.blocks.iter().filter_map(|turn| block(input, turn)).map(|block| &block.spec);
         for spec in blocks.chain(self.spec()) {
@@ -99,12 +103,12 @@ fn collect(value: &Value, path: &Path, found: &mut BTreeSet<Path>) {
 }
 
 /// The block whose turn it was.
-pub fn block<'i>(input: &'i Input, turn: &BlockTrace) -> Option<&'i Block> {
+pub fn block<'i>(input: &'i Snapshot, turn: &BlockTrace) -> Option<&'i Block> {
     input.engine.policy(turn.policy).blocks.iter().find(|block| block.which == turn.block)
 }
 
 /// The file of a block, and the place of what it says at `field`.
-pub fn place<'i>(input: &'i Input, turn: &BlockTrace, field: &Path) -> Option<(&'i str, Option<SourceLocation>)> {
+pub fn place<'i>(input: &'i Snapshot, turn: &BlockTrace, field: &Path) -> Option<(&'i str, Option<SourceLocation>)> {
     let object = input.engine.policy_object(turn.policy);
     let kind = input.engine.kinds().get(input.engine.policy(turn.policy).kind);
     let mut path = block_path(object, kind, turn.block).segments().to_vec();

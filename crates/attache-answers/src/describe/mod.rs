@@ -1,5 +1,7 @@
 //! Everything about one object: where it stands, the policies it meets, and what is wrong.
 
+mod document;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_engine::chain::{ChainId, Link};
@@ -10,9 +12,11 @@ use attache_engine::object::{Object, ObjectId, ObjectRef};
 use attache_engine::policy::{self, Block, PolicyId, TargetSpec, block_path};
 use attache_engine::topology::{Level, NodeId, Refused};
 
-use crate::input::Input;
+use crate::object_query::Target;
+
 use crate::scopes::{Focus, Group, from};
-use crate::target::Target;
+use crate::snapshot::Snapshot;
+pub use document::{describe_object, describe_policy};
 
 #[derive(Debug)]
 pub struct Description<'i> {
@@ -73,7 +77,7 @@ pub struct Here {
 }
 
 impl<'i> Description<'i> {
-    pub fn new(input: &'i Input, target: Target) -> Description<'i> {
+    pub fn new(input: &'i Snapshot, target: Target) -> Description<'i> {
         let topology = input.engine.topology();
         let nodes = input.nodes(&target);
         let children = children(input, &nodes);
@@ -115,7 +119,7 @@ impl<'i> Description<'i> {
 }
 
 /// The answers of one kind, in the order in which they are met.
-fn answers(input: &Input, model: &Model, focus: &Focus, nodes: &[NodeId]) -> Vec<Answer> {
+fn answers(input: &Snapshot, model: &Model, focus: &Focus, nodes: &[NodeId]) -> Vec<Answer> {
     let world = input.engine.world();
     let is_same = |one: ChainId, other: ChainId| {
         let [a, b] = [one, other].map(|chain| model.effective(world, chain));
@@ -151,7 +155,7 @@ fn answers(input: &Input, model: &Model, focus: &Focus, nodes: &[NodeId]) -> Vec
 }
 
 /// The policies that meet at the effective targets among some nodes.
-fn met_below(input: &Input, models: &[Model], nodes: &BTreeSet<NodeId>) -> BTreeMap<(PolicyId, NodeId), Here> {
+fn met_below(input: &Snapshot, models: &[Model], nodes: &BTreeSet<NodeId>) -> BTreeMap<(PolicyId, NodeId), Here> {
     let world = input.engine.world();
     let mut chains: BTreeSet<(usize, ChainId)> = BTreeSet::new();
     for (at, model) in models.iter().enumerate() {
@@ -163,7 +167,7 @@ fn met_below(input: &Input, models: &[Model], nodes: &BTreeSet<NodeId>) -> BTree
 }
 
 /// The policies that meet in some scopes, each with its nodes and what becomes of it.
-fn met<'m>(input: &Input, chains: impl Iterator<Item = (&'m Model, ChainId)>) -> BTreeMap<(PolicyId, NodeId), Here> {
+fn met<'m>(input: &Snapshot, chains: impl Iterator<Item = (&'m Model, ChainId)>) -> BTreeMap<(PolicyId, NodeId), Here> {
     let world = input.engine.world();
     let mut met: BTreeMap<(PolicyId, NodeId), Here> = BTreeMap::new();
     for (model, chain) in chains {
@@ -183,7 +187,7 @@ fn met<'m>(input: &Input, chains: impl Iterator<Item = (&'m Model, ChainId)>) ->
 }
 
 /// What stands right below. Of a Namespace: what lives in it.
-fn children(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
+fn children(input: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
     let topology = input.engine.topology();
     let is_namespace = |node: &NodeId| topology.node(*node).level == Level::Namespace;
     if let Some(namespace) = nodes.iter().copied().find(is_namespace) {
@@ -197,7 +201,7 @@ fn children(input: &Input, nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().flat_map(|node| topology.children(*node)).copied().collect()
 }
 
-fn conditions(input: &Input, models: &[Model], nodes: &[NodeId], below: &BTreeSet<NodeId>) -> Vec<StatusCondition> {
+fn conditions(input: &Snapshot, models: &[Model], nodes: &[NodeId], below: &BTreeSet<NodeId>) -> Vec<StatusCondition> {
     let within = below.iter().chain(nodes).copied().collect();
     let statuses = input.engine.target_statuses_within(models, &within);
     let own = statuses.iter().filter(|status| nodes.contains(&status.target));
@@ -205,7 +209,7 @@ fn conditions(input: &Input, models: &[Model], nodes: &[NodeId], below: &BTreeSe
 }
 
 /// What is wrong with an object, or between it and those that would attach to it.
-pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
+pub fn problems(input: &Snapshot, target: &Target) -> Vec<Finding> {
     let engine = &input.engine;
     let whole = target.id.to_string();
     let is_it = |name: &str| name.split('#').next() == Some(whole.as_str());
@@ -235,7 +239,7 @@ pub fn problems(input: &Input, target: &Target) -> Vec<Finding> {
 }
 
 /// The condition of a block as it is written, even if it is none.
-pub fn condition<'i>(input: &'i Input, policy: PolicyId, block: &Block) -> Option<&'i str> {
+pub fn condition<'i>(input: &'i Snapshot, policy: PolicyId, block: &Block) -> Option<&'i str> {
     let kind = input.engine.kinds().get(input.engine.policy(policy).kind);
     let object = input.engine.policy_object(policy);
     let path = block_path(object, kind, block.which).key(kind.fields.when.clone());
@@ -243,7 +247,7 @@ pub fn condition<'i>(input: &'i Input, policy: PolicyId, block: &Block) -> Optio
 }
 
 /// Whether a policy names an object as its target.
-fn wants(input: &Input, policy: PolicyId, id: &ObjectRef) -> bool {
+fn wants(input: &Snapshot, policy: PolicyId, id: &ObjectRef) -> bool {
     let own = &input.engine.policy_id(policy).namespace;
     input.engine.policy(policy).targets.iter().any(|target| names(target, own, id) == Some(true))
 }

@@ -4,14 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use attache_engine::chain::{ChainId, Link};
 use attache_engine::model::{Model, Scope};
+use attache_engine::problem::Problem;
 use attache_engine::topology::{Level, NodeId};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::cli::Global;
-use crate::documents::effective::says_something;
-use crate::failure::Failure;
-use crate::input::Input;
-use crate::target::Target;
+use crate::effective::says_something;
+use crate::object_query::Target;
+use crate::snapshot::Snapshot;
 
 /// The part of the topology that a question is about.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ pub struct Group {
 }
 
 /// Groups, in the order in which their chains are met.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Groups {
     groups: Vec<Group>,
     by_chain: HashMap<ChainId, usize>,
@@ -55,7 +54,7 @@ impl Groups {
     }
 
     /// Those with something in force.
-    pub fn in_force(self, input: &Input, model: &Model) -> Vec<Group> {
+    pub fn in_force(self, input: &Snapshot, model: &Model) -> Vec<Group> {
         let is_in_force = |group: &Group| {
             group.chain != ChainId::EMPTY && says_something(model.effective(input.engine.world(), group.chain))
         };
@@ -65,16 +64,16 @@ impl Groups {
 
 impl Focus {
     /// What `words` name, or everything.
-    pub fn parse(input: &Input, words: &[String], global: &Global) -> Result<Focus, Failure> {
+    pub fn parse(input: &Snapshot, words: &[String], namespace: Option<&str>) -> Result<Focus, Box<Problem>> {
         if words.is_empty() {
-            return Ok(Focus::Everything { namespace: global.namespace.clone() });
+            return Ok(Focus::Everything { namespace: namespace.map(str::to_owned) });
         }
-        Ok(Focus::on(input, &input.target(words, global)?.0))
+        Ok(Focus::on(input, &input.target(words, namespace)?.0))
     }
 
     /// A route, rule or backend is asked for what is in force on its requests; whatever stands above routes, for what it
     /// gives to those below that have nothing of their own; a Namespace, for what is in force in it.
-    pub fn on(input: &Input, target: &Target) -> Focus {
+    pub fn on(input: &Snapshot, target: &Target) -> Focus {
         let nodes = input.nodes(target);
         if nodes.iter().any(|node| input.engine.topology().node(*node).level == Level::Namespace) {
             return Focus::Everything { namespace: Some(target.id.name.to_string()) };
@@ -84,7 +83,7 @@ impl Focus {
     }
 
     /// The scopes of one kind that are meant, one by one.
-    pub fn scopes(&self, input: &Input, model: &Model, found: &mut impl FnMut(Scope)) {
+    pub fn scopes(&self, input: &Snapshot, model: &Model, found: &mut impl FnMut(Scope)) {
         let world = input.engine.world();
         match self {
             Focus::Everything { namespace } => {
@@ -110,7 +109,7 @@ impl Focus {
     }
 
     /// The same scopes, by chain. Those with nothing in force are left out.
-    pub fn groups(&self, input: &Input, model: &Model) -> Vec<Group> {
+    pub fn groups(&self, input: &Snapshot, model: &Model) -> Vec<Group> {
         let mut groups = Groups::default();
         if let Focus::Everything { namespace } = self {
             // Counted, not listed: a hundred thousand scopes may have three answers.
@@ -129,7 +128,7 @@ impl Focus {
     }
 
     /// The effective targets at `nodes` or below. Where there are none, the nodes themselves.
-    fn targets(&self, input: &Input, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
+    fn targets(&self, input: &Snapshot, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
         let (world, topology) = (input.engine.world(), input.engine.topology());
         let mut found = Vec::new();
         let mut seen = HashSet::new();
@@ -158,13 +157,13 @@ pub fn from(model: &Model, chain: ChainId) -> Option<NodeId> {
 }
 
 /// A scope on one line, with whose requests are meant if not all are.
-pub fn scope_name(input: &Input, scope: &Scope) -> String {
+pub fn scope_name(input: &Snapshot, scope: &Scope) -> String {
     let from = scope.from.map(|namespace| format!(" (from {})", input.name(namespace)));
     format!("{}{}", short_path(input, &scope.nodes), from.unwrap_or_default())
 }
 
 /// A path on one line: an object whose section follows, and Namespaces, go without saying.
-pub fn short_path(input: &Input, nodes: &[NodeId]) -> String {
+pub fn short_path(input: &Snapshot, nodes: &[NodeId]) -> String {
     let topology = input.engine.topology();
     let goes_without_saying = |at: usize, node: NodeId| {
         let next = nodes.get(at + 1).map(|next| topology.node(*next));

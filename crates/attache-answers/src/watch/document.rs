@@ -7,12 +7,12 @@ use attache_engine::status::PolicyStatus;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::API_VERSION;
-use super::effective::{InForce, in_force};
-use super::plan::{OfLeaf, OfScope, of_leaves, of_scopes};
-use super::status::{OfPolicy, of_policies};
-use crate::concern::Changed;
-use crate::input::Input;
+use super::concern::Changed;
+use crate::effective::{InForce, in_force};
+use crate::list::API_VERSION;
+use crate::plan::document::{OfLeaf, OfScope, of_leaves, of_scopes};
+use crate::snapshot::Snapshot;
+use crate::status::{OfPolicy, of_policies};
 
 /// One change, as it happens.
 #[derive(Debug, Serialize)]
@@ -56,7 +56,7 @@ struct Affected<'c> {
 
 /// Effective policies first, then policies, then targets.
 pub fn change_documents<'c>(changed: &'c Changed, report: &Report, time: Option<Timestamp>) -> Vec<ChangeDocument<'c>> {
-    let [before, after] = [&report.before, &report.after].map(|engine| Input::of(Arc::clone(engine)));
+    let [before, after] = [&report.before, &report.after].map(|engine| Snapshot::new(Arc::clone(engine), Vec::new()));
     let effective = changed.effective.iter().map(|change| What::Effective {
         policy_kind: &change.policy_kind,
         scopes: of_scopes(change),
@@ -83,7 +83,7 @@ pub fn change_documents<'c>(changed: &'c Changed, report: &Report, time: Option<
 
 /// The status of each policy on one side, worked out for all together.
 fn statuses(
-    input: &Input,
+    input: &Snapshot,
     changed: &Changed,
     side: impl Fn(&StatusChange) -> &Option<PolicyStatus>,
 ) -> Vec<Option<OfPolicy>> {
@@ -92,7 +92,7 @@ fn statuses(
     changed.policies.iter().map(|change| side(change).as_ref().and_then(|_| statuses.next())).collect()
 }
 
-fn side(input: &Input, change: &Change, effective: &Option<Arc<EffectivePolicy>>) -> Option<InForce> {
+fn side(input: &Snapshot, change: &Change, effective: &Option<Arc<EffectivePolicy>>) -> Option<InForce> {
     let mut kinds = input.engine.kinds().iter().map(|(_, kind)| kind);
     let accumulates = kinds.any(|kind| kind.full_name() == change.policy_kind && kind.accumulates());
     effective.as_ref().map(|effective| in_force(input, effective, accumulates))

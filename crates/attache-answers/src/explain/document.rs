@@ -2,11 +2,11 @@ use attache_engine::fold::{BlockTrace, Superseded};
 use attache_engine::value::{Path, Value};
 use serde::Serialize;
 
-use super::API_VERSION;
-use super::effective::Origin;
-use crate::explanation::{Answer, block, place};
-use crate::input::Input;
+use super::{Answer, block, place};
+use crate::effective::Origin;
+use crate::list::API_VERSION;
 use crate::scopes::from;
+use crate::snapshot::Snapshot;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -85,7 +85,7 @@ struct Step {
 
 /// `answers` with the paths that are meant in each.
 pub fn explanation(
-    input: &Input,
+    input: &Snapshot,
     object: String,
     field: Option<&Path>,
     answers: &[(Answer, Vec<Path>)],
@@ -117,7 +117,7 @@ pub fn explanation(
     }
 }
 
-fn candidate(input: &Input, answer: &Answer, turn: &BlockTrace, field: &Path) -> Option<Candidate> {
+fn candidate(input: &Snapshot, answer: &Answer, turn: &BlockTrace, field: &Path) -> Option<Candidate> {
     let block = block(input, turn)?;
     let place = place(input, turn, field);
     Some(Candidate {
@@ -134,7 +134,7 @@ fn candidate(input: &Input, answer: &Answer, turn: &BlockTrace, field: &Path) ->
     })
 }
 
-fn step(input: &Input, turn: &BlockTrace, field: &Path) -> Step {
+fn step(input: &Snapshot, turn: &BlockTrace, field: &Path) -> Step {
     let paths = |paths: &[Path]| paths.iter().filter(|path| path.concerns(field)).map(ToString::to_string).collect();
     Step {
         policy: input.policy(turn.policy),
@@ -150,6 +150,6 @@ fn step(input: &Input, turn: &BlockTrace, field: &Path) -> Step {
     }
 }
 
-fn lost(input: &Input, lost: &Superseded) -> Lost {
+fn lost(input: &Snapshot, lost: &Superseded) -> Lost {
     Lost { path: lost.path.to_string(), by: lost.by.map(|by| input.policy(by)), reason: lost.reason.name() }
 }

@@ -1,11 +1,16 @@
+use std::collections::BTreeSet;
+
 use attache_engine::fold;
 use attache_engine::model::{Model, Scope};
+use attache_engine::object::ObjectId;
+use attache_engine::object_merge::Merged;
 use attache_engine::policy::{BlockKind, PolicyId};
 use attache_engine::topology::NodeId;
 use attache_engine::value::{Path, Value};
 use serde::Serialize;
 
-use crate::input::Input;
+use crate::scopes::Group;
+use crate::snapshot::Snapshot;
 
 /// What is in force in one scope.
 #[derive(Debug, Serialize)]
@@ -53,7 +58,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    pub fn new(input: &Input, path: &Path, policy: PolicyId, which: BlockKind, target: NodeId) -> Origin {
+    pub fn new(input: &Snapshot, path: &Path, policy: PolicyId, which: BlockKind, target: NodeId) -> Origin {
         let (policy, target) = (input.policy(policy), input.name(target));
         Origin { path: path.to_string(), policy, block: which.name(), target }
     }
@@ -89,7 +94,7 @@ pub fn says_something(effective: &fold::EffectivePolicy) -> bool {
     effective.spec.is_some() || !effective.applied.is_empty() || !effective.superseded.is_empty()
 }
 
-pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> EffectivePolicy {
+pub fn effective_policy(input: &Snapshot, model: &Model, scope: &Scope) -> EffectivePolicy {
     let effective = model.effective(input.engine.world(), scope.chain);
     let topology = input.engine.topology();
     let end = scope.nodes.last().map(|end| topology.whole(*end));
@@ -119,7 +124,7 @@ pub fn effective_policy(input: &Input, model: &Model, scope: &Scope) -> Effectiv
 }
 
 /// `accumulates` if all policies of the kind apply.
-pub fn in_force(input: &Input, effective: &fold::EffectivePolicy, accumulates: bool) -> InForce {
+pub fn in_force(input: &Snapshot, effective: &fold::EffectivePolicy, accumulates: bool) -> InForce {
     let applied = effective.applied.iter().map(|applied| Applied {
         policy: input.policy(applied.policy),
         target: input.name(applied.target),
@@ -138,6 +143,17 @@ pub fn in_force(input: &Input, effective: &fold::EffectivePolicy, accumulates: b
     }
 }
 
-fn origins(input: &Input, effective: &fold::EffectivePolicy) -> Vec<Origin> {
+fn origins(input: &Snapshot, effective: &fold::EffectivePolicy) -> Vec<Origin> {
     effective.origins.iter().map(|it| Origin::new(input, &it.path, it.policy, it.block, it.target)).collect()
+}
+
+/// Where the kind merges into the objects at the ends of the scopes: the objects as they will behave.
+pub fn merged(input: &Snapshot, most: usize, model: &Model, group: &Group) -> Vec<(ObjectId, Merged)> {
+    let topology = input.engine.topology();
+    let objects = group.ends.iter().filter_map(|end| topology.node(*end).owner.object());
+    let objects: BTreeSet<ObjectId> = objects.take(most).collect();
+    let merged = objects
+        .into_iter()
+        .flat_map(|object| input.engine.merged(model, object).into_iter().map(move |merged| (object, merged)));
+    merged.filter(|(_, merged)| merged.chain == group.chain).collect()
 }

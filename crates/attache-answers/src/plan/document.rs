@@ -3,10 +3,10 @@ use attache_engine::status::PolicyStatus;
 use attache_engine::value::Value;
 use serde::Serialize;
 
-use super::API_VERSION;
-use super::lint::{OfFinding, of_finding};
-use crate::deletion::Deletion;
-use crate::render::plan::Touched;
+use super::Touched;
+use super::deletion::Deletion;
+use crate::lint::{OfFinding, of_finding};
+use crate::list::API_VERSION;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

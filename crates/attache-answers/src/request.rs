@@ -4,9 +4,9 @@ use attache_engine::request::{
 };
 use serde::Serialize;
 
-use super::API_VERSION;
-use super::effective::{EffectivePolicy, effective_policy, says_something};
-use crate::input::Input;
+use crate::effective::{EffectivePolicy, effective_policy, says_something};
+use crate::list::API_VERSION;
+use crate::snapshot::Snapshot;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -124,7 +124,7 @@ struct Other {
 }
 
 pub fn request_trace(
-    input: &Input,
+    input: &Snapshot,
     request: &Request,
     trace: &RequestTrace,
     effective: &[(Model, Vec<Scope>)],

@@ -6,14 +6,14 @@ use attache_engine::topology::NodeId;
 use attache_engine::value::{Path, Value};
 use serde::Serialize;
 
-use super::API_VERSION;
-use super::lint::{OfFinding, of_finding};
-use super::reach::{OfPart, Way, parts};
-use super::status::Condition;
-use crate::description::{Answer, Description, Met, condition, names};
-use crate::input::Input;
-use crate::render::status::target_words;
+use super::{Answer, Description, Met, condition, names};
+use crate::lint::{OfFinding, of_finding};
+use crate::list::API_VERSION;
+use crate::reach::{OfPart, Way, parts};
 use crate::scopes::from;
+use crate::snapshot::Snapshot;
+use crate::status::Condition;
+use crate::status::target_words;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -110,7 +110,7 @@ struct OfBlock {
     spec: Value,
 }
 
-pub fn describe_object<'i>(input: &Input, it: &'i Description) -> OfObject<'i> {
+pub fn describe_object<'i>(input: &Snapshot, it: &'i Description) -> OfObject<'i> {
     let names = |nodes: &[NodeId]| nodes.iter().map(|node| input.name(*node)).collect();
     let met = |all: &[Met]| all.iter().map(|met| of_met(input, met)).collect();
     let effective = it.answers.iter().map(|Answer { model, chains, scopes, ends, ways }| InForce {
@@ -137,7 +137,7 @@ pub fn describe_object<'i>(input: &Input, it: &'i Description) -> OfObject<'i> {
     }
 }
 
-pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding]) -> OfPolicy<'i> {
+pub fn describe_policy<'i>(input: &Snapshot, id: PolicyId, problems: &'i [Finding]) -> OfPolicy<'i> {
     let engine = &input.engine;
     let policy = engine.policy(id);
     let reach = engine.reach(id, None);
@@ -165,7 +165,7 @@ pub fn describe_policy<'i>(input: &Input, id: PolicyId, problems: &'i [Finding])
     }
 }
 
-fn targets(input: &Input, id: PolicyId, policy: &Policy) -> Vec<OfTarget> {
+fn targets(input: &Snapshot, id: PolicyId, policy: &Policy) -> Vec<OfTarget> {
     let (engine, own) = (&input.engine, &input.engine.policy_id(id).namespace);
     let refused = &engine.attachments().of(id).refused;
     let conflict = |target: &PolicyTarget| {
@@ -183,7 +183,7 @@ fn targets(input: &Input, id: PolicyId, policy: &Policy) -> Vec<OfTarget> {
     policy.targets.iter().enumerate().map(of).collect()
 }
 
-fn of_met(input: &Input, met: &Met) -> OfMet {
+fn of_met(input: &Snapshot, met: &Met) -> OfMet {
     OfMet {
         policy: input.policy(met.policy),
         target: input.name(met.on),

@@ -1,7 +1,7 @@
 use attache_engine::lint::Finding;
 use serde::Serialize;
 
-use super::List;
+use crate::list::List;
 
 #[derive(Debug, Serialize)]
 pub struct OfFinding<'f> {

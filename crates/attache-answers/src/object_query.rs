@@ -7,14 +7,13 @@ use attache_engine::names::{KindQuery, known_kinds, nearest, qualified};
 use attache_engine::object::{ObjectRef, Objects};
 use attache_engine::problem::Problem;
 use attache_engine::topology::{NodeId, Topology};
-use attache_engine::value::Path;
 use smol_str::SmolStr;
 
-use crate::failure::Failure;
+use crate::suggestions::{did_you_mean, listed};
 
 /// What was asked for, not yet looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct ObjectQuery {
     kind: KindQuery,
     namespace: Option<String>,
     name: String,
@@ -46,10 +45,10 @@ impl fmt::Display for Target {
     }
 }
 
-impl Query {
+impl ObjectQuery {
     /// Reads `KIND/NAME`, `KIND/NAMESPACE/NAME` or the two words `KIND NAME`, each with `#SECTION` or without, and
     /// gives back the words that follow.
-    pub fn parse(words: &[String]) -> Result<(Query, &[String]), Failure> {
+    pub fn parse(words: &[String]) -> Result<(ObjectQuery, &[String]), Box<Problem>> {
         let (kind, name, rest) = match words {
             [first, rest @ ..] if first.contains('/') => {
                 let (kind, name) = first.split_once('/').unwrap_or_default();
@@ -70,12 +69,17 @@ impl Query {
         if kind.is_empty() || name.is_empty() || name.contains('/') || section.as_deref() == Some("") {
             return Err(incomplete(&words[..words.len() - rest.len()].join(" ")).into());
         }
-        Ok((Query { kind: KindQuery::parse(kind), namespace, name: name.to_owned(), section }, rest))
+        Ok((ObjectQuery { kind: KindQuery::parse(kind), namespace, name: name.to_owned(), section }, rest))
     }
 
     /// Finds what is meant. Without a namespace, in the query or in `namespace`, a name that only one object has is
     /// enough: files have no current namespace.
-    pub fn find(&self, objects: &Objects, topology: &Topology, namespace: Option<&str>) -> Result<Target, Failure> {
+    pub fn find(
+        &self,
+        objects: &Objects,
+        topology: &Topology,
+        namespace: Option<&str>,
+    ) -> Result<Target, Box<Problem>> {
         let there = OfKind::named(&self.kind, objects, topology)?;
         let named = there.ids(|id| id.name == self.name);
         let fits = |id: &ObjectRef| match (&self.namespace, namespace) {
@@ -137,7 +141,7 @@ struct OfKind<'a> {
 }
 
 impl<'a> OfKind<'a> {
-    fn named(name: &KindQuery, objects: &'a Objects, topology: &'a Topology) -> Result<OfKind<'a>, Failure> {
+    fn named(name: &KindQuery, objects: &'a Objects, topology: &'a Topology) -> Result<OfKind<'a>, Box<Problem>> {
         let only_named = topology.named().map(|id| (id.group.as_str(), id.kind.as_str()));
         let kinds: BTreeSet<(&str, &str)> = objects.kinds().chain(only_named).chain(known_kinds()).collect();
         let wanted: Vec<(&str, &str)> =
@@ -166,7 +170,7 @@ impl<'a> OfKind<'a> {
 }
 
 /// The section of `id` that is called `wanted`.
-fn find_section(id: &ObjectRef, wanted: &str, objects: &Objects, topology: &Topology) -> Result<SmolStr, Failure> {
+fn find_section(id: &ObjectRef, wanted: &str, objects: &Objects, topology: &Topology) -> Result<SmolStr, Box<Problem>> {
     let whole = topology.find(objects, id);
     let nodes = whole.into_iter().flat_map(|node| topology.sections(node));
     let sections: Vec<&SmolStr> = nodes.filter_map(|node| topology.node(node).section.as_ref()).collect();
@@ -186,36 +190,6 @@ fn incomplete(words: &str) -> Problem {
         words => format!("`{words}` is not an object"),
     };
     Problem::error(message).help("write KIND/NAME or KIND/NAMESPACE/NAME, as in httproute/cakes or gw/infra/main#https")
-}
-
-/// The other rules nearest to what somebody calls one: by dotted path, or by its last word.
-pub fn nearest_rules<'p>(rule: &str, paths: impl Iterator<Item = &'p Path>) -> Vec<String> {
-    let names = paths.flat_map(|path| {
-        let path = path.to_string();
-        let last = path.rsplit('.').next().unwrap_or_default().to_owned();
-        [path, last]
-    });
-    nearest(rule, names.filter(|name| name != rule).collect::<BTreeSet<String>>())
-}
-
-pub fn did_you_mean(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
-    format!("did you mean {}?", either(choices))
-}
-
-/// `a`, `b` or `c`, each in backticks.
-pub fn either(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
-    let mut words: Vec<String> = choices.into_iter().map(|choice| format!("`{choice}`")).collect();
-    match (words.pop(), words.is_empty()) {
-        (Some(last), false) => format!("{} or {last}", words.join(", ")),
-        (last, _) => last.unwrap_or_default(),
-    }
-}
-
-/// The first `most` of them, and how many more there are.
-pub fn listed(all: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> String {
-    let words: Vec<String> = all.into_iter().map(|one| format!("`{one}`")).collect();
-    let shown = words[..words.len().min(most)].join(", ");
-    if words.len() > most { format!("{shown} and {} more", words.len() - most) } else { shown }
 }
 
 #[cfg(test)]
@@ -241,11 +215,11 @@ mod tests {
             |id| Object { id, version: "v1".into(), created: None, body: Value::Null, source: Source::default() };
         let objects = Objects::new(ids.into_iter().map(object).collect());
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let found = Query::parse(&words).and_then(|(query, _)| query.find(&objects, &Topology::default(), namespace));
+        let found =
+            ObjectQuery::parse(&words).and_then(|(query, _)| query.find(&objects, &Topology::default(), namespace));
         match found {
             Ok(target) => Ok(target.id.to_string()),
-            Err(Failure::Problem(problem)) => Err(problem.to_string()),
-            Err(failure) => Err(format!("{failure:?}")),
+            Err(problem) => Err(problem.to_string()),
         }
     }
 

@@ -3,8 +3,8 @@ use attache_engine::policy::PolicyId;
 use attache_engine::reach::Reach;
 use serde::Serialize;
 
-use super::API_VERSION;
-use crate::input::Input;
+use crate::list::API_VERSION;
+use crate::snapshot::Snapshot;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,7 +44,7 @@ struct Lost {
 }
 
 impl Way {
-    pub fn new(input: &Input, scope: &Scope) -> Way {
+    pub fn new(input: &Snapshot, scope: &Scope) -> Way {
         Way {
             scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
             from: scope.from.map(|namespace| input.name(namespace)),
@@ -52,7 +52,7 @@ impl Way {
     }
 }
 
-pub fn reach_document(input: &Input, policy: PolicyId, reach: &Reach) -> ReachDocument {
+pub fn reach_document(input: &Snapshot, policy: PolicyId, reach: &Reach) -> ReachDocument {
     ReachDocument {
         api_version: API_VERSION,
         kind: "Reach",
@@ -62,7 +62,7 @@ pub fn reach_document(input: &Input, policy: PolicyId, reach: &Reach) -> ReachDo
     }
 }
 
-pub fn parts(input: &Input, reach: &Reach) -> Vec<OfPart> {
+pub fn parts(input: &Snapshot, reach: &Reach) -> Vec<OfPart> {
     let is_divided = |scope: &&Scope| scope.end().is_some_and(|end| reach.divided.contains(&end));
     let parts = reach.parts.iter().map(|part| OfPart {
         scopes: part.scopes.len(),

@@ -1,9 +1,9 @@
 use attache_engine::audit::Audited;
 use serde::Serialize;
 
-use super::API_VERSION;
-use crate::commands::audit::{Finding, Idle, Why};
-use crate::input::Input;
+use super::{Finding, Idle, Why};
+use crate::list::API_VERSION;
+use crate::snapshot::Snapshot;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,7 +50,7 @@ struct OfIdle {
     message: Option<String>,
 }
 
-pub fn audit_document(input: &Input, findings: &[Finding]) -> AuditDocument {
+pub fn audit_document(input: &Snapshot, findings: &[Finding]) -> AuditDocument {
     let missing = |it: &Audited| Missing { target: input.name(it.node), scopes: it.scopes, lacking: it.lacking };
     let of_finding = |finding: &Finding| OfRequirement {
         require: finding.required.to_string(),

@@ -1,9 +1,11 @@
 use attache_engine::conditions;
+use attache_engine::policy::{PolicyTarget, TargetSpec};
 use attache_engine::status::{PolicyStatus, ScopeCounts, TargetStatus};
 use serde::Serialize;
 
-use super::API_VERSION;
-use crate::input::Input;
+use crate::inline::inline;
+use crate::list::API_VERSION;
+use crate::snapshot::Snapshot;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,7 +60,7 @@ struct OfTarget {
     conditions: Vec<Condition>,
 }
 
-pub fn status_list(input: &Input, policies: &[PolicyStatus], targets: &[TargetStatus]) -> StatusList {
+pub fn status_list(input: &Snapshot, policies: &[PolicyStatus], targets: &[TargetStatus]) -> StatusList {
     StatusList {
         api_version: API_VERSION,
         kind: "StatusList",
@@ -74,12 +76,12 @@ pub fn status_list(input: &Input, policies: &[PolicyStatus], targets: &[TargetSt
     }
 }
 
-pub fn of_policies(input: &Input, policies: &[PolicyStatus]) -> Vec<OfPolicy> {
+pub fn of_policies(input: &Snapshot, policies: &[PolicyStatus]) -> Vec<OfPolicy> {
     let conditions = input.engine.policy_conditions(policies);
     policies.iter().zip(conditions).map(|(status, conditions)| of_policy(input, status, conditions)).collect()
 }
 
-fn of_policy(input: &Input, status: &PolicyStatus, conditions: Vec<conditions::StatusCondition>) -> OfPolicy {
+fn of_policy(input: &Snapshot, status: &PolicyStatus, conditions: Vec<conditions::StatusCondition>) -> OfPolicy {
     let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
     let (accepted, reason) = match status.refused {
         None => ("True", "Accepted"),
@@ -99,5 +101,28 @@ impl From<conditions::StatusCondition> for Condition {
     fn from(condition: conditions::StatusCondition) -> Self {
         let conditions::StatusCondition { r#type, is_true, reason, message, observed_generation } = condition;
         Condition { r#type, status: if is_true { "True" } else { "False" }, reason, message, observed_generation }
+    }
+}
+
+/// A target, in the words of its policy.
+pub fn target_words(target: &PolicyTarget) -> String {
+    match &target.wanted {
+        TargetSpec::Object { kind, namespace, name, section, .. } => {
+            let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+            let section = section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
+            format!("{kind}/{namespace}{name}{section}")
+        }
+        TargetSpec::Selected(selector) => {
+            let section = selector.section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
+            format!("{}{section} with {}", selector.kind, inline(&selector.labels))
+        }
+        TargetSpec::OwnNamespace => "its namespace".to_owned(),
+        TargetSpec::Host(host) => format!("host {host}"),
+        TargetSpec::Chosen(choice) => {
+            let of: Vec<String> = choice.of.iter().map(|level| level.to_string().to_lowercase()).collect();
+            let what = choice.labels.as_ref().map(|labels| format!("{}s with {}", of.join("s and "), inline(labels)));
+            let namespaces = choice.namespaces.as_ref().map(|labels| format!("namespaces with {}", inline(labels)));
+            what.into_iter().chain(namespaces).collect::<Vec<_>>().join(" in ")
+        }
     }
 }

@@ -3,7 +3,7 @@
 use attache_engine::change::{Change, LeafChange, ScopeName, StatusChange, TargetChange};
 use attache_engine::incremental::Report;
 
-use crate::target::Target;
+use crate::object_query::Target;
 
 #[derive(Debug)]
 pub enum Concern {
