@@ -1,69 +1,70 @@
-//! What comes of requests.
+//! Checks how requests are served.
 
 use smol_str::SmolStr;
 
-use super::{Checking, Comparison, Trouble};
-use crate::policytest::ExpectedRequest;
-use crate::policytest::name::NodeName;
+use super::comparison::Comparison;
+use super::{CheckError, Checker};
+use crate::policytest::expectations::ExpectedRequest;
+use crate::policytest::query::NodeQuery;
 use crate::request::{Backend, Entrance, RequestTrace, any_gateway, service_named, trace};
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
 
-pub fn check(checking: &Checking<'_>, line: &ExpectedRequest) -> Result<(), Trouble> {
-    let trace = follow(checking, line)?;
-    let topology = checking.engine.topology();
+pub fn check(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<(), CheckError> {
+    let trace = follow(checker, expected)?;
+    let topology = checker.engine.topology();
     let section = |node: Option<NodeId>| match node.and_then(|node| topology.node(node).section.clone()) {
         Some(section) => Value::Str(section),
         None => Value::Null,
     };
     let mut comparison = Comparison::default();
-    if let Some(outcome) = &line.outcome {
+    if let Some(outcome) = &expected.outcome {
         comparison.add("outcome", Value::Str(outcome.clone()), Value::str(trace.outcome.name()));
     }
-    if let Some(status) = &line.status {
+    if let Some(status) = &expected.status {
         let actual = trace.status.map_or(Value::Null, |status| Value::Int(status.into()));
         comparison.add("status", status.clone(), actual);
     }
-    if let Some(reason) = &line.reason {
+    if let Some(reason) = &expected.reason {
         comparison.add_part("reason", reason, trace.reason.as_deref().unwrap_or_default());
     }
-    if let Some(listener) = &line.listener {
+    if let Some(listener) = &expected.listener {
         comparison.add("listener", Value::Str(listener.clone()), section(trace.listener));
     }
-    if let Some(route) = &line.route {
+    if let Some(route) = &expected.route {
         let actual = trace.rule().map(|rule| topology.whole(rule));
         let actual: Vec<String> =
-            actual.map(|route| topology.name(checking.engine.objects(), route)).into_iter().collect();
+            actual.map(|route| topology.name(checker.engine.objects(), route)).into_iter().collect();
         compare_name(&mut comparison, "route", route.as_ref(), &actual);
     }
-    if let Some(rule) = &line.rule {
+    if let Some(rule) = &expected.rule {
         comparison.add("rule", Value::Str(rule.clone()), section(trace.rule()));
     }
-    if let Some(backend) = &line.backend {
+    if let Some(backend) = &expected.backend {
         let serving = trace.backends.iter().filter(|backend| backend.serves());
         let serving: Vec<String> = serving.map(|backend| backend.name.clone()).collect();
         compare_name(&mut comparison, "backend", backend.as_ref(), &serving);
     }
-    if !line.backends.is_empty() {
+    if !expected.backends.is_empty() {
         let weight = |backend: &Backend| Some(Value::Int(i64::try_from(backend.weight).unwrap_or(i64::MAX)));
-        compare_each(&mut comparison, "backends", &line.backends, &trace, weight);
+        compare_each(&mut comparison, "backends", &expected.backends, &trace, weight);
     }
-    if !line.invalid.is_empty() {
+    if !expected.invalid.is_empty() {
         let reason = |backend: &Backend| backend.found.as_ref().err().map(|refusal| Value::str(refusal.reason));
-        compare_each(&mut comparison, "invalid", &line.invalid, &trace, reason);
+        compare_each(&mut comparison, "invalid", &expected.invalid, &trace, reason);
     }
-    compare_part(&mut comparison, "redirect", line.redirect.as_ref(), redirect(&trace));
-    compare_part(&mut comparison, "rewrite", line.rewrite.as_ref(), rewrite(&trace));
-    comparison.result(|| format!("{} {}", line.request.method, line.request.url()))
+    compare_part(&mut comparison, "redirect", expected.redirect.as_ref(), redirect(&trace));
+    compare_part(&mut comparison, "rewrite", expected.rewrite.as_ref(), rewrite(&trace));
+    comparison.result(|| format!("{} {}", expected.request.method, expected.request.url()))
 }
 
-fn follow(checking: &Checking<'_>, line: &ExpectedRequest) -> Result<RequestTrace, Trouble> {
-    let (world, request) = (checking.engine.world(), &line.request);
-    let first = |name: &NodeName, field| {
-        let nodes = checking.nodes(name, field)?.into_iter();
-        nodes.map(|node| world.topology.whole(node)).next().ok_or_else(|| checking.no_such_node(name, field))
+fn follow(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<RequestTrace, CheckError> {
+    let (world, request) = (checker.engine.world(), &expected.request);
+    let first = |name: &NodeQuery, field| {
+        let nodes = checker.nodes(name, field)?.into_iter();
+        nodes.map(|node| world.topology.whole(node)).next().ok_or_else(|| checker.no_such_node(name, field))
     };
-    let entrance = match (&line.service, &line.gateway) {
+    let entrance = match (&expected.service, &expected.gateway) {
         (Some(service), _) => Some(Entrance::Service(first(service, "service")?)),
         (None, Some(gateway)) => Some(Entrance::Gateway(first(gateway, "gateway")?)),
         (None, None) => service_named(world, &request.host, request.from.as_deref()).map(Entrance::Service),
@@ -75,12 +76,12 @@ fn follow(checking: &Checking<'_>, line: &ExpectedRequest) -> Result<RequestTrac
     any_gateway(world, request, gateways, false).map_err(|several| {
         let names: Vec<String> = several.iter().map(|node| world.topology.name(world.objects, *node)).collect();
         let message = format!("several gateways have a route for it: {}; say which, in `gateway`", names.join(", "));
-        Trouble::nothing(format!("{} {}", request.method, request.url()), message)
+        CheckError::missing(format!("{} {}", request.method, request.url()), message)
     })
 }
 
 /// One of the names that are there, or none.
-fn compare_name(comparison: &mut Comparison, field: &str, expected: Option<&NodeName>, actual: &[String]) {
+fn compare_name(comparison: &mut Comparison, field: &str, expected: Option<&NodeQuery>, actual: &[String]) {
     let is_it = |name: &&String| expected.is_some_and(|expected| expected.full_names().any(|full| full == **name));
     let shown = actual.iter().find(is_it).or(actual.first()).map_or(Value::Null, Value::str);
     let expected = match actual.iter().find(is_it) {
@@ -94,13 +95,13 @@ fn compare_name(comparison: &mut Comparison, field: &str, expected: Option<&Node
 fn compare_each(
     comparison: &mut Comparison,
     field: &str,
-    expected: &[(NodeName, Value)],
+    expected: &[(NodeQuery, Value)],
     trace: &RequestTrace,
     of: impl Fn(&Backend) -> Option<Value>,
 ) {
     let actual = trace.backends.iter().filter_map(|backend| Some((backend.name.as_str().into(), of(backend)?)));
     let actual: Vec<(SmolStr, Value)> = actual.collect();
-    let there = |name: &NodeName| {
+    let there = |name: &NodeQuery| {
         actual.iter().map(|(there, _)| there).find(|there| name.full_names().any(|full| full == **there)).cloned()
     };
     let expected =

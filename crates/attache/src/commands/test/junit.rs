@@ -49,7 +49,7 @@ fn test_case(case: &Case) -> String {
 fn describe(failure: &UnmetExpectation) -> (String, String) {
     let about = &failure.about;
     match &failure.mismatch {
-        Mismatch::Nothing { message } => (format!("{about}: {message}"), String::new()),
+        Mismatch::Missing { message } => (format!("{about}: {message}"), String::new()),
         Mismatch::Different { expected, actual } => (
             format!("{about}: differs at {}", places(&failure.mismatch)),
             format!("expected:\n{}actual:\n{}", to_yaml(expected), to_yaml(actual)),

@@ -184,7 +184,7 @@ fn show_unmet(case: &Case, unmet: &UnmetExpectation, screen: &mut Screen) -> std
     let line = unmet.location.map_or_else(String::new, |place| format!(":{}", place.line));
     writeln!(screen, "  {} {}", paint(DIM, format!("{}{line}", case.file)), paint(HEAD, &unmet.about))?;
     match &unmet.mismatch {
-        Mismatch::Nothing { message } => writeln!(screen, "    {message}")?,
+        Mismatch::Missing { message } => writeln!(screen, "    {message}")?,
         Mismatch::Different { expected, actual } => {
             writeln!(screen, "    differs at {}", difference::places(&unmet.mismatch))?;
             difference::write(expected, actual, screen)?;

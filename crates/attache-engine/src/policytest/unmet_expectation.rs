@@ -1,31 +1,38 @@
-//! What a test expected and did not get.
+//! Expectations of a test that do not hold, and where the expected and the actual value differ.
 
 use crate::object::SourceLocation;
 use crate::value::{Path, Value};
 
+/// An expectation that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmetExpectation {
-    /// What was looked at: `ColorPolicy in Gateway/default/g1 > HTTPRoute/default/r1`.
+    /// What the expectation is about: `ColorPolicy in Gateway/default/g1 > HTTPRoute/default/r1`.
     pub about: String,
-    /// Where the test says what it expects.
+    /// The expectation in the file of the test.
     pub location: Option<SourceLocation>,
+    /// How the actual result differs from it.
     pub mismatch: Mismatch,
 }
 
+/// How the actual result differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// There is nothing to compare with.
-    Nothing {
+    /// There is no actual value, for example because the object does not exist.
+    Missing {
+        /// What is missing.
         message: String,
     },
+    /// The values differ.
     Different {
+        /// The value that the test gives.
         expected: Value,
+        /// The value that the engine gives, as far as the test asks for it.
         actual: Value,
     },
 }
 
 impl Mismatch {
-    /// Where the expected and the actual differ: the deepest paths that both lead to.
+    /// The deepest paths at which the expected and the actual value differ.
     pub fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();
         if let Mismatch::Different { expected, actual } = self {
@@ -67,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_places_of_all_differences_are_found() {
+    fn the_paths_of_all_differences_are_found() {
         let different = Mismatch::Different {
             expected: json!({"a": 1, "b": {"c": [1, 2], "d": "x"}, "e": 1, "f": [1]}).into(),
             actual: json!({"a": 1, "b": {"c": [1, 3], "d": "x"}, "f": [1, 2], "g": 2}).into(),

@@ -1,4 +1,4 @@
-//! Names as tests write them: of nodes, `HTTPRoute/baker/cakes#rule-1`, and of policies, `ColorPolicy/p1` or `p1`.
+//! What tests write for nodes, `HTTPRoute/baker/cakes#rule-1`, and for policies, `ColorPolicy/p1` or `p1`.
 
 use std::fmt;
 
@@ -7,20 +7,21 @@ use smol_str::SmolStr;
 use crate::kinds::KindName;
 use crate::object::ObjectRef;
 
-/// Where an object lives whose namespace is left out.
-pub const DEFAULT: &str = "default";
+/// The namespace of an object whose namespace is left out.
+pub const DEFAULT_NAMESPACE: &str = "default";
 
+/// An object, or a section of one. Without a namespace it is in `default`, or cluster-scoped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeName {
+pub struct NodeQuery {
     pub kind: KindName,
     pub namespace: Option<SmolStr>,
     pub name: SmolStr,
     pub section: Option<SmolStr>,
 }
 
-impl NodeName {
+impl NodeQuery {
     /// Reads `Kind/name` or `Kind/namespace/name`, with `#section` or without.
-    pub fn parse(text: &str) -> Result<NodeName, String> {
+    pub fn parse(text: &str) -> Result<NodeQuery, String> {
         let (whole, section) = match text.split_once('#') {
             Some((whole, section)) => (whole, Some(section)),
             None => (text, None),
@@ -34,7 +35,7 @@ impl NodeName {
         if [Some(kind), namespace, Some(name), section].contains(&Some("")) {
             return Err(format!("`{text}` is not a name: write `Kind/name` or `Kind/namespace/name`"));
         }
-        Ok(NodeName {
+        Ok(NodeQuery {
             kind: KindName::parse(kind),
             namespace: namespace.map(SmolStr::new),
             name: name.into(),
@@ -42,19 +43,20 @@ impl NodeName {
         })
     }
 
-    /// The names that the topology may have for it.
+    /// The names under which the topology may know the node.
     pub fn full_names(&self) -> impl Iterator<Item = String> {
-        let default = self.namespace.clone().unwrap_or_else(|| DEFAULT.into());
-        let in_default = NodeName { namespace: Some(default), ..self.clone() };
+        let default = self.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.into());
+        let in_default = NodeQuery { namespace: Some(default), ..self.clone() };
         [self.to_string(), in_default.to_string()].into_iter()
     }
 
-    pub fn is(&self, id: &ObjectRef) -> bool {
-        self.name == id.name && self.kind.is(&id.group, &id.kind) && lives_in(self.namespace.as_ref(), id)
+    /// Whether this is the object, or a section of it.
+    pub fn matches(&self, id: &ObjectRef) -> bool {
+        self.name == id.name && self.kind.is(&id.group, &id.kind) && is_in(self.namespace.as_ref(), id)
     }
 }
 
-impl fmt::Display for NodeName {
+impl fmt::Display for NodeQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/", self.kind)?;
         self.namespace.as_ref().map_or(Ok(()), |namespace| write!(f, "{namespace}/"))?;
@@ -63,17 +65,17 @@ impl fmt::Display for NodeName {
     }
 }
 
-/// Without its kind, a policy is meant wherever it lives.
+/// A policy. Without a kind and a namespace it may be in any namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyName {
+pub struct PolicyQuery {
     pub kind: Option<KindName>,
     pub namespace: Option<SmolStr>,
     pub name: SmolStr,
 }
 
-impl PolicyName {
+impl PolicyQuery {
     /// Reads `name`, `namespace/name`, `Kind/name` or `Kind/namespace/name`.
-    pub fn parse(text: &str) -> Result<PolicyName, String> {
+    pub fn parse(text: &str) -> Result<PolicyQuery, String> {
         let parts: Vec<&str> = text.split('/').collect();
         // A kind starts with a capital letter, which a namespace cannot have.
         let is_kind = |word: &str| word.starts_with(|first: char| first.is_uppercase());
@@ -87,19 +89,20 @@ impl PolicyName {
         if [kind, namespace, Some(name)].contains(&Some("")) {
             return Err(format!("`{text}` is not the name of a policy: write `Kind/name` or `Kind/namespace/name`"));
         }
-        Ok(PolicyName { kind: kind.map(KindName::parse), namespace: namespace.map(SmolStr::new), name: name.into() })
+        Ok(PolicyQuery { kind: kind.map(KindName::parse), namespace: namespace.map(SmolStr::new), name: name.into() })
     }
 
-    pub fn is(&self, id: &ObjectRef) -> bool {
+    /// Whether this is the policy.
+    pub fn matches(&self, id: &ObjectRef) -> bool {
         self.name == id.name
             && match &self.kind {
-                Some(kind) => kind.is(&id.group, &id.kind) && lives_in(self.namespace.as_ref(), id),
+                Some(kind) => kind.is(&id.group, &id.kind) && is_in(self.namespace.as_ref(), id),
                 None => self.namespace.as_ref().is_none_or(|namespace| *namespace == id.namespace),
             }
     }
 }
 
-impl fmt::Display for PolicyName {
+impl fmt::Display for PolicyQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.as_ref().map_or(Ok(()), |kind| write!(f, "{kind}/"))?;
         self.namespace.as_ref().map_or(Ok(()), |namespace| write!(f, "{namespace}/"))?;
@@ -107,11 +110,11 @@ impl fmt::Display for PolicyName {
     }
 }
 
-/// Names without a namespace mean `default`, except those of what is in no namespace.
-fn lives_in(namespace: Option<&SmolStr>, id: &ObjectRef) -> bool {
+/// Without a namespace, the object is in `default` or cluster-scoped.
+fn is_in(namespace: Option<&SmolStr>, id: &ObjectRef) -> bool {
     match namespace {
         Some(namespace) => *namespace == id.namespace,
-        None => id.namespace.is_empty() || id.namespace == DEFAULT,
+        None => id.namespace.is_empty() || id.namespace == DEFAULT_NAMESPACE,
     }
 }
 
@@ -120,19 +123,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn nodes_are_read_as_they_are_written() {
         for text in ["Gateway/g1", "HTTPRoute/baker/cakes#rule-1", "Bucket.acme.io/b", "ExternalService/foo.com"] {
-            assert_eq!(NodeName::parse(text).map(|name| name.to_string()), Ok(text.to_owned()));
+            assert_eq!(NodeQuery::parse(text).map(|name| name.to_string()), Ok(text.to_owned()));
         }
         for text in ["", "Gateway", "Gateway/", "/g", "Gateway/a/b/c", "Gateway/g#"] {
-            assert!(NodeName::parse(text).is_err(), "{text}");
+            assert!(NodeQuery::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn a_policy_without_a_kind_is_meant_wherever_it_lives() {
+    fn a_policy_without_kind_and_namespace_may_be_in_any_namespace() {
         let id = ObjectRef::new("example.io", "ColorPolicy", "infra", "p1");
-        for (text, meant) in [
+        for (text, expected) in [
             ("p1", true),
             ("infra/p1", true),
             ("ColorPolicy/infra/p1", true),
@@ -140,7 +143,7 @@ mod tests {
             ("default/p1", false),
             ("SizePolicy/infra/p1", false),
         ] {
-            assert_eq!(PolicyName::parse(text).expect("a name").is(&id), meant, "{text}");
+            assert_eq!(PolicyQuery::parse(text).expect("a query").matches(&id), expected, "{text}");
         }
     }
 }
