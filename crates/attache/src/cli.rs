@@ -1,16 +1,17 @@
-//! The command line: what can be asked, and how.
+//! The command line: every command with its arguments.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::ffi::OsString;
 
 use anstyle::{AnsiColor, Style};
-use attache_engine::kinds::Settings;
 use clap::builder::Styles;
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::arguments::Global;
 use crate::commands;
-use crate::render::style::JOINT;
+use crate::failure::Failure;
+use crate::invocation::Program;
+use crate::render::Screen;
+use crate::verdict::Verdict;
 
 /// Which policies are really in force on your Kubernetes objects, why, and what would change
 ///
@@ -45,42 +46,6 @@ Examples:
   attache effective httproute/cakes -f manifests/
   kubectl get gateways,httproutes,services -A -o json | attache get policies -f policies.yaml -f -";
 
-/// What every command takes.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Options for every command")]
-pub struct Global {
-    /// A file or folder of manifests, `-` for standard input; can be given many times
-    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", global = true)]
-    pub files: Vec<PathBuf>,
-    /// Only objects in this namespace
-    #[arg(short, long, value_name = "NS", global = true)]
-    pub namespace: Option<String>,
-    /// Objects in all namespaces
-    #[arg(short = 'A', long, global = true, conflicts_with = "namespace")]
-    pub all_namespaces: bool,
-    /// Treat CRDs that have a `targetRef` but no policy label as policies
-    #[arg(long, global = true)]
-    pub infer_unlabelled: bool,
-    /// When to use colour; NO_COLOR is honoured
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
-    pub color: ColorChoice,
-    /// No warnings and no progress
-    #[arg(short, long, global = true)]
-    pub quiet: bool,
-}
-
-impl Global {
-    pub fn settings(&self) -> Settings {
-        Settings { infer_unlabelled: self.infer_unlabelled }
-    }
-
-    /// The arguments that say where the input comes from, and what counts as a policy.
-    fn source(&self) -> Vec<String> {
-        let files = self.files.iter().flat_map(|file| ["-f".to_owned(), file.to_string_lossy().into_owned()]);
-        files.chain(self.infer_unlabelled.then(|| "--infer-unlabelled".to_owned())).collect()
-    }
-}
-
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Get(commands::get::Get),
@@ -110,93 +75,54 @@ const STYLES: Styles = Styles::styled()
     .valid(AnsiColor::Green.on_default())
     .invalid(AnsiColor::Yellow.on_default());
 
-/// Whether this is the name of the program, or of the link through which it runs.
-pub fn is_called(name: &str) -> bool {
-    static NAME: OnceLock<String> = OnceLock::new();
-    let own = NAME.get_or_init(|| {
-        let first = std::env::args_os().next().unwrap_or_default();
-        Path::new(&first).file_stem().and_then(OsStr::to_str).unwrap_or_default().to_owned()
-    });
-    own == name
+impl Cli {
+    /// Reads the command line. Help, and errors of usage, end the program here.
+    pub fn parse(arguments: &[OsString]) -> Cli {
+        let mut command = definition(Program::from_arguments(arguments));
+        let matches = command.try_get_matches_from_mut(arguments);
+        match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+            Ok(cli) => cli,
+            Err(error) => error.format(&mut command).exit(),
+        }
+    }
+
+    /// Answers the question.
+    pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
+        match &self.command {
+            Command::Get(command) => command.run(&self.global, screen),
+            Command::Describe(command) => command.run(&self.global, screen),
+            Command::Effective(command) => command.run(&self.global, screen),
+            Command::Explain(command) => command.run(&self.global, screen),
+            Command::Reach(command) => command.run(&self.global, screen),
+            Command::Plan(command) => command.run(&self.global, screen),
+            Command::Watch(command) => command.run(&self.global, screen),
+            Command::Audit(command) => command.run(&self.global, screen),
+            Command::Lint(command) => command.run(&self.global, screen),
+            Command::Request(command) => command.run(&self.global, screen),
+            Command::Status(command) => command.run(&self.global, screen),
+            Command::Topology(command) => command.run(&self.global, screen),
+            Command::Test(command) => command.run(&self.global, screen),
+            Command::Completions(command) => command.run(screen),
+            Command::Version(command) => command.run(screen),
+            Command::Man(command) => command.run(definition(screen.invocation.program)),
+        }
+    }
 }
 
-/// What the user types to run this program: `attache`, or `kubectl attache` as a plugin of kubectl.
-pub fn program() -> &'static str {
-    if is_called("kubectl-attache") { "kubectl attache" } else { "attache" }
+/// The definition of the command line. Examples name the program as it was called.
+pub fn definition(program: Program) -> clap::Command {
+    let command = Cli::command().bin_name(program.name());
+    match program {
+        Program::Attache | Program::KubectlCompletion => command,
+        Program::KubectlPlugin => renamed(command, program),
+    }
 }
 
-/// Where the input comes from, as it was given.
-static SOURCE: OnceLock<Vec<String>> = OnceLock::new();
-
-/// The line for another question about the same input, to be painted: it is not broken.
-pub fn again(question: &[&str]) -> String {
-    let words = question.iter().copied().chain(SOURCE.get().into_iter().flatten().map(String::as_str));
-    line(words.map(quoted))
-}
-
-/// The line for the same question, with more words.
-pub fn again_with(more: &str) -> String {
-    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
-    line(words.chain([more.to_owned()]))
-}
-
-fn line(words: impl Iterator<Item = String>) -> String {
-    let line = words.fold(program().to_owned(), |line, word| line + " " + &word);
-    line.replace(' ', JOINT.encode_utf8(&mut [0; 4]))
-}
-
-/// The line that shows all of what is shown in part.
-pub fn in_full() -> String {
-    again_with("-o wide")
-}
-
-/// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
-    let is_plain = |it: char| it.is_alphanumeric() || "-_./:=@%+,#".contains(it);
-    let is_word = !word.is_empty() && !word.starts_with('#') && word.chars().all(is_plain);
-    if is_word { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-/// The definition of the command line, in the words of how it was called.
-pub fn definition() -> clap::Command {
-    let command = Cli::command().bin_name(program());
-    if program() == "attache" { command } else { renamed(command) }
-}
-
-fn renamed(command: clap::Command) -> clap::Command {
-    let help = command.get_after_help().map(|help| help.to_string().replace("attache ", &format!("{} ", program())));
-    let command = command.mut_subcommands(renamed);
+fn renamed(command: clap::Command, program: Program) -> clap::Command {
+    let help = command.get_after_help().map(ToString::to_string);
+    let command = command.mut_subcommands(|command| renamed(command, program));
     match help {
-        Some(help) => command.after_help(help),
+        Some(help) => command.after_help(help.replace("attache ", &format!("{} ", program.name()))),
         None => command,
-    }
-}
-
-/// Reads the command line. Help, and errors of usage, end the program here.
-pub fn parse() -> Cli {
-    let mut command = definition();
-    match command.try_get_matches_from_mut(std::env::args_os()).and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => {
-            SOURCE.get_or_init(|| cli.global.source());
-            cli
-        }
-        Err(error) => error.format(&mut command).exit(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_read_more_into_them() {
-        for plain in ["-f", "examples/bakery", "HTTPRoute/baker/cakes#rule-1", "a=b", "küche.yaml"] {
-            assert_eq!(quoted(plain), plain);
-        }
-        for (word, expected) in
-            [("", "''"), ("my files", "'my files'"), ("#x", "'#x'"), ("it's", r"'it'\''s'"), ("$(rm)", "'$(rm)'")]
-        {
-            assert_eq!(quoted(word), expected);
-        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use attache_engine::kinds::{Registry, Settings, built_in};
 use attache_engine::lint::RULES;
@@ -12,40 +13,35 @@ use attache_engine::object::{ObjectRef, Objects};
 use attache_engine::topology::Topology;
 use clap::Arg;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
-use clap_complete::env::{CompleteEnv, EnvCompleter};
+use clap_complete::env::CompleteEnv;
 
+use crate::commands::completions::VARIABLE;
+use crate::invocation::Program;
 use crate::{cli, source};
 use attache_answers::ObjectQuery;
 use attache_answers::is_cluster_scoped;
 
-/// Set by the scripts that ask. A word of our own: whoever has `COMPLETE` set for something else is not concerned.
-const VARIABLE: &str = "_ATTACHE_COMPLETE";
-
 /// Manifests above this size take longer to read than anybody waits after a key.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// Writes the script that teaches a shell to ask us.
-pub fn write_script(shell: &dyn EnvCompleter, out: &mut dyn Write) -> io::Result<()> {
-    shell.write_registration(VARIABLE, "attache", "attache", "attache", out)
-}
-
-/// Answers if a shell or kubectl asks what could follow, and says whether one did. Whatever goes wrong there is no answer
-/// and no message: it would stand in the middle of somebody's line.
-pub fn answer() -> bool {
-    if cli::is_called("kubectl_complete-attache") {
-        let _ = answer_kubectl();
+/// Answers if a shell or kubectl asks what could follow, and says whether one did. Errors are silent: a message would
+/// appear in the middle of the user's command line.
+pub fn answer(arguments: &[OsString]) -> bool {
+    let program = Program::from_arguments(arguments);
+    let line = Arc::new(Line::read(arguments, program));
+    if program == Program::KubectlCompletion {
+        let _ = answer_kubectl(arguments, &line);
         return true;
     }
     let folder = std::env::current_dir().ok();
-    let asked = CompleteEnv::with_factory(definition).var(VARIABLE);
-    asked.try_complete(std::env::args_os(), folder.as_deref()).unwrap_or(true)
+    let asked = CompleteEnv::with_factory(|| definition(&line)).var(VARIABLE);
+    asked.try_complete(arguments.iter().cloned(), folder.as_deref()).unwrap_or(true)
 }
 
 /// One candidate on each line, then what kubectl should do with them: 4 is to offer no files, 2 to add no space.
-fn answer_kubectl() -> io::Result<()> {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    let (last, folder) = (words.len().saturating_sub(1), std::env::current_dir().ok());
-    let candidates = complete(&mut definition(), words, last, folder.as_deref()).unwrap_or_default();
+fn answer_kubectl(arguments: &[OsString], line: &Arc<Line>) -> io::Result<()> {
+    let (last, folder) = (arguments.len().saturating_sub(1), std::env::current_dir().ok());
+    let candidates = complete(&mut definition(line), arguments.to_vec(), last, folder.as_deref()).unwrap_or_default();
     let mut out = io::stdout().lock();
     for candidate in &candidates {
         write!(out, "{}", candidate.get_value().to_string_lossy())?;
@@ -58,71 +54,39 @@ fn answer_kubectl() -> io::Result<()> {
     writeln!(out, ":{}", if goes_on { 6 } else { 4 })
 }
 
-/// The command line, with what can stand for each of its words.
-fn definition() -> clap::Command {
-    let mut command = cli::definition();
-    // Only now it has `--help`.
+/// The definition of the command line, with a completer for each argument.
+fn definition(line: &Arc<Line>) -> clap::Command {
+    let mut command = cli::definition(line.program);
+    // Adds `--help`.
     command.build();
-    prepared(command, Line::current().word().is_empty())
+    with_completers(command, line)
 }
 
-/// The names of values tell what they are. Where anything may follow, options are offered only if nothing else can be.
-fn prepared(command: clap::Command, anything: bool) -> clap::Command {
+/// The name of a value says how to complete it. At an empty word, options are offered only if nothing else can be.
+fn with_completers(command: clap::Command, line: &Arc<Line>) -> clap::Command {
+    let is_empty = line.word().is_empty();
     let prepare = |arg: Arg| {
-        let hidden = arg.is_hide_set() || anything && !arg.is_positional();
+        let hidden = arg.is_hide_set() || is_empty && !arg.is_positional();
         let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
-        let completer = match (name.as_str(), arg.get_id().as_str()) {
-            ("OBJECT" | "OBJECT [FIELD]", _) => ArgValueCompleter::new(objects),
-            ("POLICY", _) => ArgValueCompleter::new(policies),
-            ("KIND" | "KIND[:RULE]", _) => ArgValueCompleter::new(policy_kinds),
-            ("NS", _) => ArgValueCompleter::new(namespaces),
-            ("ID", "explain") => ArgValueCompleter::new(lint_rules),
-            ("NS/NAME", "gateway") => ArgValueCompleter::new(|word: &OsStr| names_of("gateway", word)),
-            ("NS/NAME", "service") => ArgValueCompleter::new(|word: &OsStr| names_of("service", word)),
+        let complete: fn(&Line, &str) -> Vec<CompletionCandidate> = match (name.as_str(), arg.get_id().as_str()) {
+            ("OBJECT" | "OBJECT [FIELD]", _) => |line, word| line.objects(word, |_, _| true),
+            ("POLICY", _) => |line, word| line.objects(word, |kinds, id| kinds.find(&id.group, &id.kind).is_some()),
+            ("KIND" | "KIND[:RULE]", _) => Line::policy_kinds,
+            ("NS", _) => Line::namespaces,
+            ("ID", "explain") => |_, word| lint_rules(word),
+            ("NS/NAME", "gateway") => |line, word| line.names_of_kind("gateway", word),
+            ("NS/NAME", "service") => |line, word| line.names_of_kind("service", word),
             _ => return arg.hide(hidden),
         };
+        let line = Arc::clone(line);
+        let completer = ArgValueCompleter::new(move |word: &OsStr| complete(&line, &word.to_string_lossy()));
         arg.add(completer).hide(hidden)
     };
-    command.mut_args(prepare).mut_subcommands(|command| prepared(command, anything))
+    command.mut_args(prepare).mut_subcommands(|command| with_completers(command, line))
 }
 
-fn objects(word: &OsStr) -> Vec<CompletionCandidate> {
-    Line::current().objects(&word.to_string_lossy(), |_, _| true)
-}
-
-fn policies(word: &OsStr) -> Vec<CompletionCandidate> {
-    Line::current().objects(&word.to_string_lossy(), |kinds, id| kinds.find(&id.group, &id.kind).is_some())
-}
-
-/// Those of which there are policies, or all that are known.
-fn policy_kinds(word: &OsStr) -> Vec<CompletionCandidate> {
-    let (objects, kinds) = Line::current().input();
-    let of = |used: bool| {
-        let kinds = kinds.iter().filter(|(_, kind)| !used || !objects.of_kind(&kind.group, &kind.kind).is_empty());
-        kinds.map(|(_, kind)| kind.kind.to_lowercase()).collect::<BTreeSet<_>>()
-    };
-    let used = of(true);
-    offer(if used.is_empty() { of(false) } else { used }, &word.to_string_lossy())
-}
-
-fn namespaces(word: &OsStr) -> Vec<CompletionCandidate> {
-    let (objects, _) = Line::current().input();
-    let named = objects.iter().map(|(_, object)| match object.id.kind.as_str() {
-        "Namespace" => object.id.name.to_string(),
-        _ => object.id.namespace.to_string(),
-    });
-    offer(named.filter(|namespace| !namespace.is_empty()).collect(), &word.to_string_lossy())
-}
-
-fn lint_rules(word: &OsStr) -> Vec<CompletionCandidate> {
-    offer(RULES.iter().map(|rule| rule.id.to_owned()).collect(), &word.to_string_lossy())
-}
-
-fn names_of(kind: &str, word: &OsStr) -> Vec<CompletionCandidate> {
-    let (objects, _) = Line::current().input();
-    let named = objects.iter().filter(|(_, object)| object.id.kind.eq_ignore_ascii_case(kind));
-    let names = named.map(|(_, object)| format!("{}/{}", object.id.namespace, object.id.name));
-    offer(names.collect(), &word.to_string_lossy())
+fn lint_rules(word: &str) -> Vec<CompletionCandidate> {
+    offer(RULES.iter().map(|rule| rule.id.to_owned()).collect(), word)
 }
 
 fn offer(words: BTreeSet<String>, start: &str) -> Vec<CompletionCandidate> {
@@ -131,21 +95,22 @@ fn offer(words: BTreeSet<String>, start: &str) -> Vec<CompletionCandidate> {
 
 /// The words that were typed, and which of them is to be completed.
 struct Line {
+    program: Program,
     words: Vec<String>,
     at: usize,
 }
 
 impl Line {
-    fn current() -> Line {
-        let mut words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        // Shells give the line after `--`, kubectl nothing but the line.
-        if !cli::is_called("kubectl_complete-attache") {
+    fn read(arguments: &[OsString], program: Program) -> Line {
+        let mut words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        // Shells give the line after `--`, kubectl gives nothing but the line.
+        if program != Program::KubectlCompletion {
             let start = words.iter().position(|word| word == "--").map_or(words.len(), |dashes| dashes + 1);
             words.drain(..start);
         }
         let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
         let at = index.unwrap_or(words.len().saturating_sub(1));
-        Line { words, at }
+        Line { program, words, at }
     }
 
     fn word(&self) -> &str {
@@ -181,6 +146,33 @@ impl Line {
         let objects = Objects::new(objects);
         let (kinds, _) = Registry::new(&kinds, &objects, Settings::default());
         (objects, kinds)
+    }
+
+    /// The kinds that the input has policies of, or all that are known.
+    fn policy_kinds(&self, word: &str) -> Vec<CompletionCandidate> {
+        let (objects, kinds) = self.input();
+        let names = |used: bool| {
+            let kinds = kinds.iter().filter(|(_, kind)| !used || !objects.of_kind(&kind.group, &kind.kind).is_empty());
+            kinds.map(|(_, kind)| kind.kind.to_lowercase()).collect::<BTreeSet<_>>()
+        };
+        let used = names(true);
+        offer(if used.is_empty() { names(false) } else { used }, word)
+    }
+
+    fn namespaces(&self, word: &str) -> Vec<CompletionCandidate> {
+        let (objects, _) = self.input();
+        let named = objects.iter().map(|(_, object)| match object.id.kind.as_str() {
+            "Namespace" => object.id.name.to_string(),
+            _ => object.id.namespace.to_string(),
+        });
+        offer(named.filter(|namespace| !namespace.is_empty()).collect(), word)
+    }
+
+    /// `NAMESPACE/NAME` of every object of a kind.
+    fn names_of_kind(&self, kind: &str, word: &str) -> Vec<CompletionCandidate> {
+        let (objects, _) = self.input();
+        let named = objects.iter().filter(|(_, object)| object.id.kind.eq_ignore_ascii_case(kind));
+        offer(named.map(|(_, object)| format!("{}/{}", object.id.namespace, object.id.name)).collect(), word)
     }
 
     /// The objects whose name starts with `word`, in the way in which it starts: a kind first, then names, then sections.

@@ -11,9 +11,10 @@ use attache_engine::policy::PolicyId;
 use attache_engine::problem::{Problem, Severity};
 use attache_engine::text::Reading;
 
-use crate::cli::{Global, again, program};
-use crate::commands::Verdict;
+use crate::arguments::Global;
 use crate::failure::Failure;
+use crate::render::Screen;
+use crate::verdict::Verdict;
 use crate::{render, source};
 
 #[derive(Debug)]
@@ -25,16 +26,16 @@ pub struct Input {
 
 impl Input {
     /// Reads what `-f` names. What is wrong with part of it is shown, and the rest is used.
-    pub fn read(global: &Global) -> Result<Input, Failure> {
-        let input = Input::load(global)?;
+    pub fn read(global: &Global, screen: &Screen) -> Result<Input, Failure> {
+        let input = Input::load(global, screen)?;
         input.show_problems(global);
         input.show_nowhere(global);
         input.not_empty()
     }
 
     /// The same for those who must not be told that nothing is wrong where nothing is.
-    pub fn read_somewhere(global: &Global) -> Result<Input, Failure> {
-        let input = Input::load(global)?;
+    pub fn read_somewhere(global: &Global, screen: &Screen) -> Result<Input, Failure> {
+        let input = Input::load(global, screen)?;
         input.show_problems(global);
         let input = input.not_empty()?;
         match input.nowhere(global) {
@@ -44,14 +45,14 @@ impl Input {
     }
 
     /// The same for those who show what is wrong with it in their own way.
-    pub fn read_silently(global: &Global) -> Result<Input, Failure> {
-        let input = Input::load(global)?;
+    pub fn read_silently(global: &Global, screen: &Screen) -> Result<Input, Failure> {
+        let input = Input::load(global, screen)?;
         if input.snapshot.problems.is_empty() { input.not_empty() } else { Ok(input) }
     }
 
     /// The same as a model that takes changes.
-    pub fn read_incremental(global: &Global) -> Result<(Input, IncrementalEngine), Failure> {
-        let (reading, kinds) = load(global)?;
+    pub fn read_incremental(global: &Global, screen: &Screen) -> Result<(Input, IncrementalEngine), Failure> {
+        let (reading, kinds) = load(global, screen)?;
         let incremental = IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings());
         let input = Input::new(Arc::clone(incremental.now()), reading.problems);
         input.show_problems(global);
@@ -59,8 +60,8 @@ impl Input {
         Ok((input.not_empty()?, incremental))
     }
 
-    fn load(global: &Global) -> Result<Input, Failure> {
-        let (reading, kinds) = load(global)?;
+    fn load(global: &Global, screen: &Screen) -> Result<Input, Failure> {
+        let (reading, kinds) = load(global, screen)?;
         let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings());
         Ok(Input::new(Arc::new(engine), reading.problems))
     }
@@ -112,16 +113,25 @@ pub fn target<'w>(
 }
 
 /// The policy that `words` name.
-pub fn policy_named(snapshot: &Snapshot, words: &[String], global: &Global) -> Result<PolicyId, Failure> {
+pub fn policy_named(
+    snapshot: &Snapshot,
+    words: &[String],
+    global: &Global,
+    screen: &Screen,
+) -> Result<PolicyId, Failure> {
     let id = target(snapshot, words, global)?.0.id;
     snapshot.engine.find_policy(&id).ok_or_else(|| {
-        let help = format!("see {}, and for objects {}", again(&["get", "policies"]), again(&["effective"]));
+        let help = format!(
+            "see {}, and for objects {}",
+            screen.invocation.question(&["get", "policies"]),
+            screen.invocation.question(&["effective"])
+        );
         Problem::error(format!("{id} is not a policy")).help(help).into()
     })
 }
 
-fn load(global: &Global) -> Result<(Reading, Vec<PolicyKind>), Failure> {
-    files_given(global)?;
+fn load(global: &Global, screen: &Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
+    files_given(global, screen)?;
     let read = || source::read_all(&global.files, global.quiet);
     let (reading, (kinds, _)) = rayon::join(read, built_in);
     let reading = source::settle(reading, |group, kind| is_cluster_scoped(&kinds, group, kind));
@@ -129,9 +139,9 @@ fn load(global: &Global) -> Result<(Reading, Vec<PolicyKind>), Failure> {
 }
 
 /// Without `-f` there is nothing to look at.
-pub fn files_given(global: &Global) -> Result<(), Failure> {
+pub fn files_given(global: &Global, screen: &Screen) -> Result<(), Failure> {
     if global.files.is_empty() {
-        let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", program());
+        let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", screen.invocation.program.name());
         return Err(Problem::error("there is nothing to look at").help(help).into());
     }
     Ok(())

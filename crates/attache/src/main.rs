@@ -1,39 +1,46 @@
 //! The command `attache`.
 //!
 //! ```text
-//! cli ─→ source ─→ input (the engine's view of it) ─→ commands ─→ render
+//! cli ─→ commands ─→ input ─→ source (files)
+//!           │          └────→ engine
+//!           ├─→ attache-answers: a document for each question
+//!           └─→ render: documents as text, tables and pictures
 //! ```
 
+mod arguments;
 mod cli;
 mod commands;
 mod completion;
 mod failure;
 mod input;
+mod invocation;
 mod render;
 mod source;
+mod verdict;
 
+use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use attache_engine::problem::Problem;
 
-use commands::Verdict;
+use cli::Cli;
 use failure::Failure;
+use invocation::Invocation;
 use render::Screen;
 
 fn main() -> ExitCode {
-    if completion::answer() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if completion::answer(&arguments) {
         return ExitCode::SUCCESS;
     }
-    let cli = cli::parse();
+    let cli = Cli::parse(&arguments);
     render::set_colour(cli.global.color);
-    let mut screen = Screen::new();
-    let answer = commands::run(&cli, &mut screen).and_then(|verdict| Ok(screen.flush().map(|()| verdict)?));
-    match answer {
-        Ok(Verdict::Fine) => ExitCode::SUCCESS,
-        Ok(Verdict::No) => ExitCode::from(1),
-        Ok(Verdict::Unsure) => ExitCode::from(2),
-        // Nobody reads any more, as with `| head`: no reason to complain.
+    let mut screen = Screen::new(Invocation::new(&arguments, cli.global.source()));
+    let verdict = cli.run(&mut screen).and_then(|verdict| Ok(screen.flush().map(|()| verdict)?));
+    match verdict {
+        Ok(verdict) => verdict.exit_code(),
+        // The reader is gone, as with `| head`: that is no error.
         Err(Failure::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             match failure {

@@ -9,12 +9,13 @@ use attache_engine::problem::Problem;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Format, Verdict};
-use crate::cli::Global;
+use super::Format;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::audit::write_finding;
+use crate::verdict::Verdict;
 
 /// Show what lacks a policy that it should have
 ///
@@ -64,7 +65,7 @@ impl Audit {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let required = gather(&self.require, self.on, self.requirements.as_deref())?;
         let today = day(self.date.as_deref())?;
-        let Input { snapshot: input, verdict } = Input::read_somewhere(global)?;
+        let Input { snapshot: input, verdict } = Input::read_somewhere(global, screen)?;
         if self.output == Some(Format::Wide) {
             screen.widen();
         }

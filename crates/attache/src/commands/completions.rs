@@ -1,14 +1,13 @@
-use std::io::Write;
+use std::io::{self, Write};
 
 use attache_engine::problem::Problem;
 use clap::{Args, ValueEnum};
-use clap_complete::env::{Bash, Fish, Zsh};
+use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 
-use super::Verdict;
-use crate::cli::program;
-use crate::completion::write_script;
 use crate::failure::Failure;
+use crate::invocation::Program;
 use crate::render::Screen;
+use crate::verdict::Verdict;
 
 /// Print a script that teaches your shell to complete what you type
 ///
@@ -34,7 +33,7 @@ enum Shell {
 
 impl Completions {
     pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
-        if program() != "attache" {
+        if screen.invocation.program != Program::Attache {
             let help = "link this program as `kubectl_complete-attache` too, beside `kubectl-attache`";
             return Err(Problem::error("kubectl completes for its plugins").help(help).into());
         }
@@ -45,4 +44,12 @@ impl Completions {
         }
         Ok(screen.flush().map(|()| Verdict::Fine)?)
     }
+}
+
+/// The variable that the scripts set when they ask for completions. `COMPLETE`, which clap would use, may be set for
+/// another program.
+pub const VARIABLE: &str = "_ATTACHE_COMPLETE";
+
+fn write_script(shell: &dyn EnvCompleter, out: &mut dyn Write) -> io::Result<()> {
+    shell.write_registration(VARIABLE, "attache", "attache", "attache", out)
 }

@@ -3,12 +3,12 @@ use std::io;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::Verdict;
-use crate::cli::Global;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::{Input, target};
 use crate::render::Screen;
 use crate::render::describe::DescribeView;
+use crate::verdict::Verdict;
 use attache_answers::describe::{Description, problems};
 use attache_answers::describe::{describe_object, describe_policy};
 
@@ -55,7 +55,7 @@ const MOST_LINES: usize = 10;
 
 impl Describe {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let Input { snapshot: input, verdict } = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
         let target = target(&input, &self.object, global)?.0;
         let wide = self.output == Some(DescribeFormat::Wide);
         if wide {

@@ -8,13 +8,14 @@ use clap::Args;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
-use super::{Format, Verdict};
-use crate::cli::{Global, in_full};
+use super::Format;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::effective::{EffectiveView, write_nothing};
 use crate::render::style::{DIM, paint};
 use crate::render::{Screen, cut};
+use crate::verdict::Verdict;
 use attache_answers::effective::{EffectivePolicy, effective_policy, says_something};
 use attache_answers::scopes::{Focus, Group};
 use attache_answers::{List, Stream};
@@ -50,7 +51,7 @@ pub struct Effective {
 
 impl Effective {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let Input { snapshot: input, verdict } = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
         if self.output == Some(Format::Wide) {
             screen.widen();
         }
@@ -79,7 +80,11 @@ impl Effective {
                     }
                     if count < groups.len() {
                         let kind = model.kind.full_name();
-                        let more = format!("and {} more answers for {kind}: {}", groups.len() - count, in_full());
+                        let more = format!(
+                            "and {} more answers for {kind}: {}",
+                            groups.len() - count,
+                            screen.invocation.in_full()
+                        );
                         writeln!(screen, "\n{}", paint(DIM, more))?;
                     }
                 }

@@ -7,14 +7,15 @@ use attache_engine::problem::Problem;
 use attache_engine::value::Path;
 use clap::Args;
 
-use super::{Format, Verdict};
-use crate::cli::{Global, again, in_full};
+use super::Format;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::{Input, target};
 use crate::render::effective::{EffectiveView, write_nothing};
 use crate::render::explain::{ExplainView, nobody_sets};
 use crate::render::style::{DIM, paint};
 use crate::render::{Screen, cut};
+use crate::verdict::Verdict;
 use attache_answers::Target;
 use attache_answers::effective::merged;
 use attache_answers::explain::explanation;
@@ -56,8 +57,8 @@ const MOST_LINES: usize = 16;
 
 impl Explain {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let Input { snapshot: input, verdict } = Input::read(global)?;
-        let (target, field) = self.target(&input, global)?;
+        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
+        let (target, field) = self.target(&input, global, screen)?;
         let focus = Focus::on(&input, &target);
         let models = input.models(self.kind.as_deref(), &focus)?;
         let wide = self.output == Some(Format::Wide);
@@ -108,10 +109,11 @@ impl Explain {
         Ok(if field.is_some() && !found { Verdict::No } else { verdict })
     }
 
-    fn target(&self, input: &Snapshot, global: &Global) -> Result<(Target, Option<Path>), Failure> {
+    fn target(&self, input: &Snapshot, global: &Global, screen: &Screen) -> Result<(Target, Option<Path>), Failure> {
         let (target, rest) = target(input, &self.words, global)?;
         if input.engine.find_policy(&target.id).is_some() {
-            let help = format!("what it does is shown by {}", again(&["describe", &target.to_string()]));
+            let help =
+                format!("what it does is shown by {}", screen.invocation.question(&["describe", &target.to_string()]));
             return Err(Problem::error(format!("{target} is a policy, and policies have no policies"))
                 .help(help)
                 .into());
@@ -143,7 +145,7 @@ impl Explain {
             }
         }
         if shown < said.len() {
-            let more = format!("and {} more answers: {}", said.len() - shown, in_full());
+            let more = format!("and {} more answers: {}", said.len() - shown, screen.invocation.in_full());
             writeln!(screen, "\n{}", paint(DIM, more))?;
         }
         Ok(())

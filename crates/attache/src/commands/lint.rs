@@ -3,13 +3,13 @@ use attache_engine::names::nearest;
 use attache_engine::problem::{Problem, Severity};
 use clap::{Args, ValueEnum};
 
-use super::Verdict;
-use crate::cli::{Global, program};
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::lint::{LintView, write_explanation, write_github, write_rules};
 use crate::render::sarif::sarif_log;
+use crate::verdict::Verdict;
 use attache_answers::did_you_mean;
 use attache_answers::lint::finding_list;
 
@@ -73,10 +73,10 @@ impl Lint {
             return Ok(Verdict::Fine);
         }
         if let Some(id) = &self.explain {
-            write_explanation(named(id)?, screen)?;
+            write_explanation(named(id, screen)?, screen)?;
             return Ok(Verdict::Fine);
         }
-        let Input { snapshot: input, verdict: _ } = Input::read_silently(global)?;
+        let Input { snapshot: input, verdict: _ } = Input::read_silently(global, screen)?;
         let mut findings = lint(&input.engine, &input.problems);
         findings.retain(|finding| is_in(finding, global.namespace.as_deref()));
         let verdict = self.verdict(&findings);
@@ -115,10 +115,14 @@ fn is_in(finding: &Finding, namespace: Option<&str>) -> bool {
     namespace.is_none_or(|wanted| object.is_none_or(|object| object.namespace == wanted))
 }
 
-fn named(id: &str) -> Result<&'static Rule, Failure> {
+fn named(id: &str, screen: &Screen) -> Result<&'static Rule, Failure> {
     Rule::named(id).ok_or_else(|| {
         let near = nearest(id, RULES.iter().map(|rule| rule.id));
-        let help = if near.is_empty() { format!("see {} lint --rules", program()) } else { did_you_mean(near) };
+        let help = if near.is_empty() {
+            format!("see {} lint --rules", screen.invocation.program.name())
+        } else {
+            did_you_mean(near)
+        };
         Problem::error(format!("there is no rule `{id}`")).help(help).into()
     })
 }

@@ -3,9 +3,8 @@ use std::path::PathBuf;
 use attache_engine::problem::Problem;
 use clap::Args;
 
-use super::Verdict;
-use crate::cli;
 use crate::failure::Failure;
+use crate::verdict::Verdict;
 
 /// Write a man page for the program, and one for each command, into a folder
 #[derive(Debug, Args)]
@@ -15,9 +14,9 @@ pub struct Man {
 }
 
 impl Man {
-    pub fn run(&self) -> Result<Verdict, Failure> {
-        let written = std::fs::create_dir_all(&self.folder)
-            .and_then(|()| clap_mangen::generate_to(cli::definition(), &self.folder));
+    pub fn run(&self, definition: clap::Command) -> Result<Verdict, Failure> {
+        let written =
+            std::fs::create_dir_all(&self.folder).and_then(|()| clap_mangen::generate_to(definition, &self.folder));
         written.map(|()| Verdict::Fine).map_err(|error| {
             Problem::error(format!("cannot write to `{}`: {}", self.folder.display(), error.kind())).into()
         })

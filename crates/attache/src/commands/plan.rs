@@ -8,14 +8,14 @@ use attache_engine::problem::Problem;
 use attache_engine::text::Reading;
 use clap::{Args, ValueEnum};
 
-use super::Verdict;
-use crate::cli::Global;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::{Input, target};
 use crate::render::Screen;
 use crate::render::plan::{PlanView, write_markdown};
 use crate::render::problem::{new_problems, show_some};
 use crate::source;
+use crate::verdict::Verdict;
 use attache_answers::Target;
 use attache_answers::plan::Deletion;
 use attache_answers::plan::plan_document;
@@ -68,7 +68,7 @@ impl Plan {
             let help = "it can be read only once: give a file to one of `--apply` and `-f`";
             return Err(Problem::error("standard input cannot be both the state and the change").help(help).into());
         }
-        let (before, mut incremental) = Input::read_incremental(global)?;
+        let (before, mut incremental) = Input::read_incremental(global, screen)?;
         let apply = self.applied(global)?;
         let deletions = self.deletions(&before.snapshot, &apply.objects, global)?;
         let report = incremental.apply(before.snapshot.batch(apply.objects, deletions.iter().flat_map(Deletion::all)));
@@ -86,7 +86,7 @@ impl Plan {
             Some(PlanFormat::Wide) => PlanView { most: usize::MAX }.write(&changes, &deletions, screen)?,
         }
         Ok(match changes.is_empty() {
-            _ if [before.verdict, after.verdict].contains(&Verdict::No) => Verdict::Unsure,
+            _ if [before.verdict, after.verdict].contains(&Verdict::No) => Verdict::Incomplete,
             true => Verdict::Fine,
             false => Verdict::No,
         })

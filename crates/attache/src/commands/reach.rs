@@ -5,8 +5,8 @@ use attache_engine::problem::Problem;
 use attache_engine::reach::{Part, Reach as Reached};
 use clap::Args;
 
-use super::{Format, Verdict};
-use crate::cli::{Global, again, in_full};
+use super::Format;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::{Input, policy_named};
 use crate::render::reach::ReachView;
@@ -14,6 +14,7 @@ use crate::render::status::{in_force, status_word};
 use crate::render::style::{DIM, POLICY, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, cut};
+use crate::verdict::Verdict;
 use attache_answers::reach::reach_document;
 use attache_answers::{did_you_mean, nearest_rules};
 
@@ -44,8 +45,8 @@ const MOST: usize = 8;
 
 impl Reach {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let Input { snapshot: input, verdict } = Input::read(global)?;
-        let policy = policy_named(&input, &self.policy, global)?;
+        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
+        let policy = policy_named(&input, &self.policy, global, screen)?;
         let reach = input.engine.reach(policy, self.rule.as_deref());
         if let Some(rule) = self.rule.as_deref().filter(|_| reach.parts.is_empty()) {
             let parts = input.engine.reach(policy, None).parts;
@@ -53,7 +54,7 @@ impl Reach {
             let near = nearest_rules(rule, paths);
             if !parts.is_empty() {
                 let message = format!("{} has no rule `{rule}` that is or could be in force", input.policy(policy));
-                let see = || format!("see {}", again(&["reach", &input.policy(policy)]));
+                let see = || format!("see {}", screen.invocation.question(&["reach", &input.policy(policy)]));
                 let help = if near.is_empty() { see() } else { did_you_mean(near) };
                 return Err(Problem::error(message).help(help).into());
             }
@@ -93,7 +94,11 @@ impl Reach {
             view.part(part, screen)?;
         }
         if shown < reach.parts.len() {
-            writeln!(screen, "\n{}", paint(DIM, format!("and {} more: {}", reach.parts.len() - shown, in_full())))?;
+            writeln!(
+                screen,
+                "\n{}",
+                paint(DIM, format!("and {} more: {}", reach.parts.len() - shown, screen.invocation.in_full()))
+            )?;
         }
         Ok(())
     }

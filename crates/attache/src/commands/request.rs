@@ -9,12 +9,12 @@ use attache_engine::topology::{Level, NodeId};
 use attache_engine::value::Value;
 use clap::{Args, ValueEnum};
 
-use super::Verdict;
-use crate::cli::Global;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::{Input, target};
 use crate::render::Screen;
 use crate::render::request::RequestView;
+use crate::verdict::Verdict;
 use attache_answers::request::request_trace;
 use attache_answers::{did_you_mean, listed};
 
@@ -82,7 +82,7 @@ const MOST: usize = 6;
 impl Request {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let request = self.request()?;
-        let Input { snapshot: input, verdict } = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
         let trace = self.trace(&input, &request, global)?;
         let effective = effective(&input.engine, &request, &trace);
         let document = || request_trace(&input, &request, &trace, &effective, self.why);

@@ -7,14 +7,15 @@ use attache_engine::status::{PolicyStatus, TargetStatus};
 use attache_engine::topology::NodeId;
 use clap::Args;
 
-use super::{Format, Verdict};
-use crate::cli::{Global, in_full};
+use super::Format;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::status::{in_force, no_policies, status_word, why};
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
 use crate::render::{Screen, cut, write_line};
+use crate::verdict::Verdict;
 use attache_answers::status::status_list;
 
 /// Show the status that every policy and every target deserves
@@ -40,7 +41,7 @@ const MANY: usize = 2000;
 
 impl Status {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let Input { snapshot: input, verdict } = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
         if self.output == Some(Format::Wide) {
             screen.widen();
         }
@@ -63,7 +64,7 @@ impl Status {
             }
             None if input.engine.objects().len() > MANY => {
                 write_policies(&input, &policies, namespace, screen)?;
-                let see = format!("the policies that affect each target: {}", in_full());
+                let see = format!("the policies that affect each target: {}", screen.invocation.in_full());
                 writeln!(screen, "\n{}", paint(DIM, see))?;
             }
             None | Some(Format::Wide) => {
@@ -83,7 +84,7 @@ fn write_policies(
     screen: &mut Screen,
 ) -> io::Result<()> {
     if policies.is_empty() {
-        return write_line(no_policies(namespace), screen);
+        return write_line(no_policies(namespace, screen), screen);
     }
     let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "WHY"]);
     for status in policies {
@@ -119,7 +120,7 @@ fn write_targets(input: &Snapshot, targets: &[TargetStatus], most: usize, screen
     }
     table.write(screen)?;
     if shown < targets.len() {
-        let more = format!("and {} more: {}", targets.len() - shown, in_full());
+        let more = format!("and {} more: {}", targets.len() - shown, screen.invocation.in_full());
         writeln!(screen, "{}", paint(DIM, more))?;
     }
     Ok(())

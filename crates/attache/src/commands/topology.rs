@@ -4,12 +4,12 @@ use std::io::Write;
 use attache_engine::topology::NodeId;
 use clap::{Args, ValueEnum};
 
-use super::Verdict;
-use crate::cli::Global;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::{Input, target};
 use crate::render::Screen;
 use crate::render::graph;
+use crate::verdict::Verdict;
 use attache_answers::topology::{Graph, around, cut_out, document};
 
 /// Show what is connected to what, and what could not be
@@ -46,7 +46,7 @@ enum Format {
 
 impl Topology {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let Input { snapshot: input, verdict } = Input::read(global)?;
+        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
         let graph = self.graph(&input, global)?;
         match self.output {
             Format::Tree | Format::Wide if graph.is_bare() => {

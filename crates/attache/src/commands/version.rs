@@ -3,9 +3,9 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::Verdict;
 use crate::failure::Failure;
 use crate::render::Screen;
+use crate::verdict::Verdict;
 use attache_answers::API_VERSION;
 
 /// Print the version, and what it was built from

@@ -14,14 +14,14 @@ use attache_engine::problem::Problem;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use super::Verdict;
-use crate::cli::Global;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::{files_given, target};
 use crate::render::Screen;
 use crate::render::problem::{new_problems, show_some};
 use crate::render::watch::{WatchView, write_mended, write_watching};
 use crate::source::{Followed, News};
+use crate::verdict::Verdict;
 use attache_answers::is_cluster_scoped;
 use attache_answers::watch::Concern;
 use attache_answers::watch::change_documents;
@@ -66,7 +66,7 @@ const MOST: usize = 2;
 
 impl Watch {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        files_given(global)?;
+        files_given(global, screen)?;
         if let Some(stream) = global.files.iter().find(|file| is_stream(file)) {
             let name = if is_stdin(stream) { "standard input".to_owned() } else { format!("`{}`", stream.display()) };
             let help = "it can be read only once: give files or folders with `-f`";

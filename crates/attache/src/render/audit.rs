@@ -5,7 +5,6 @@ use std::io;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, paint};
 use super::table::Table;
 use super::{Screen, cut, write_line};
-use crate::cli::{again, in_full};
 use attache_answers::Snapshot;
 use attache_answers::audit::{Finding, Idle, Why};
 use attache_answers::did_you_mean;
@@ -24,7 +23,7 @@ pub fn write_finding(input: &Snapshot, finding: &Finding, most: usize, screen: &
     write_line([paint(HEAD, required), paint(PLAIN, ": "), verdict], screen)?;
     let mut table = Table::plain(2);
     if *checked == 0 {
-        table.row([paint(DIM, format!("see {}", again(&["topology"]))).into()]);
+        table.row([paint(DIM, format!("see {}", screen.invocation.question(&["topology"]))).into()]);
     }
     if !near.is_empty() {
         let rule = required.rule.as_deref().unwrap_or_default();
@@ -37,7 +36,7 @@ pub fn write_finding(input: &Snapshot, finding: &Finding, most: usize, screen: &
         table.row([paint(OBJECT, input.name(it.node)).into(), paint(DIM, scopes).into()]);
     }
     if shown < missing {
-        table.row([paint(DIM, format!("and {} more: {}", missing - shown, in_full())).into()]);
+        table.row([paint(DIM, format!("and {} more: {}", missing - shown, screen.invocation.in_full())).into()]);
     }
     for (it, exception) in excepted {
         table.row([paint(DIM, input.name(it.node)).into(), paint(DIM, format!("excepted: {exception}")).into()]);

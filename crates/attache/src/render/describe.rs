@@ -17,7 +17,6 @@ use super::spec::spec_lines;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut, some};
-use crate::cli::{again, in_full};
 use attache_answers::Snapshot;
 use attache_answers::describe::{Answer, Description, Here, Met};
 use attache_answers::scopes::{from, short_path};
@@ -40,9 +39,15 @@ impl DescribeView<'_> {
         let nothing = if it.answers.is_empty() { "no policy affects it" } else { "no policy gives it a condition" };
         write_conditions(&it.conditions, nothing, screen)?;
         self.problems(&it.problems, screen)?;
-        let mut deeper = vec![again(&["topology", &name])];
+        let mut deeper = vec![screen.invocation.question(&["topology", &name])];
         if !it.answers.is_empty() {
-            deeper.splice(0..0, [again(&["explain", &name]), again(&["effective", &name, "-o", "wide"])]);
+            deeper.splice(
+                0..0,
+                [
+                    screen.invocation.question(&["explain", &name]),
+                    screen.invocation.question(&["effective", &name, "-o", "wide"]),
+                ],
+            );
         }
         write_deeper(deeper, screen)
     }
@@ -67,7 +72,7 @@ impl DescribeView<'_> {
     fn topology(&self, it: &Description, screen: &mut Screen) -> io::Result<()> {
         section("topology", screen)?;
         let mut table = Table::plain(2);
-        let see = again(&["topology", &it.target.to_string()]);
+        let see = screen.invocation.question(&["topology", &it.target.to_string()]);
         let parents: Vec<NodeId> = it.parents.iter().copied().chain(it.namespace).collect();
         let above = if parents.is_empty() { "nothing".to_owned() } else { self.names(&parents, &see) };
         table.row(["above".into(), paint(OBJECT, above).into()]);
@@ -115,7 +120,7 @@ impl DescribeView<'_> {
             if met.is_empty() {
                 table.row([word.into(), paint(DIM, "none").into(), "".into(), "".into()]);
             } else if shown < met.len() {
-                let more = format!("and {} more: {}", met.len() - shown, in_full());
+                let more = format!("and {} more: {}", met.len() - shown, screen.invocation.in_full());
                 table.row(["".into(), paint(DIM, more).into()]);
             }
         }
@@ -156,7 +161,7 @@ impl DescribeView<'_> {
             self.answer(it, answer, screen)?;
         }
         if shown < it.answers.len() {
-            let see = again(&["effective", &it.target.to_string(), "-o", "wide"]);
+            let see = screen.invocation.question(&["effective", &it.target.to_string(), "-o", "wide"]);
             let mut table = Table::plain(2);
             table.row([paint(DIM, format!("and {} more answers: {see}", it.answers.len() - shown)).into()]);
             table.write(screen)?;
@@ -200,7 +205,7 @@ impl DescribeView<'_> {
             table.row([paint(DIM, "nothing is in force").into()]);
         }
         if more > 0 {
-            let see = again(&["effective", &it.target.to_string(), "-o", "wide"]);
+            let see = screen.invocation.question(&["effective", &it.target.to_string(), "-o", "wide"]);
             table.row([paint(DIM, format!("and {more} more lines: {see}")).into()]);
         }
         table.write(screen)
@@ -214,7 +219,11 @@ impl DescribeView<'_> {
         let shown = cut(problems.len(), self.most);
         write_findings(&problems[..shown].iter().collect::<Vec<_>>(), screen)?;
         if shown < problems.len() {
-            let more = format!("  and {} more: {}", problems.len() - shown, again(&["lint", "-o", "wide"]));
+            let more = format!(
+                "  and {} more: {}",
+                problems.len() - shown,
+                screen.invocation.question(&["lint", "-o", "wide"])
+            );
             writeln!(screen, "{}", paint(DIM, more))?;
         }
         Ok(())

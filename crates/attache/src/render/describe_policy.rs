@@ -17,7 +17,6 @@ use super::status::{in_force, status_word};
 use super::style::{BAD, DIM, GOOD, LOST_MARK, OBJECT, paint};
 use super::table::Table;
 use super::{Screen, cut};
-use crate::cli::{again, in_full};
 use attache_answers::describe::condition;
 use attache_answers::status::target_words;
 
@@ -47,9 +46,11 @@ impl DescribeView<'_> {
             engine.policy_conditions(std::slice::from_ref(status)).into_iter().flatten().collect::<Vec<_>>();
         write_conditions(&conditions, "none", screen)?;
         self.problems(problems, screen)?;
-        let others = status.by.iter().map(|by| again(&["describe", &self.input.policy(*by)])).take(self.most);
-        let own = [again(&["reach", &name, "-o", "wide"]), again(&["plan", "--delete", &name])];
-        write_deeper(own.into_iter().chain(others), screen)
+        let question = |words: &[&str]| screen.invocation.question(words);
+        let mut commands = vec![question(&["reach", &name, "-o", "wide"]), question(&["plan", "--delete", &name])];
+        let others = status.by.iter().take(self.most).map(|by| self.input.policy(*by));
+        commands.extend(others.map(|by| question(&["describe", &by])));
+        write_deeper(commands, screen)
     }
 
     /// What it targets, and what became of that.
@@ -85,7 +86,7 @@ impl DescribeView<'_> {
             }
         }
         if shown < nodes.len() {
-            let more = format!("and {} more: {}", nodes.len() - shown, in_full());
+            let more = format!("and {} more: {}", nodes.len() - shown, screen.invocation.in_full());
             table.row([paint(DIM, more).into()]);
         }
         if nodes.is_empty() && attached.refused.is_empty() {
@@ -111,7 +112,7 @@ impl DescribeView<'_> {
             table.row([format!("{indent}{}", line.text).into()]);
         }
         if shown < lines.len() {
-            let more = format!("{indent}and {} more lines: {}", lines.len() - shown, in_full());
+            let more = format!("{indent}and {} more lines: {}", lines.len() - shown, screen.invocation.in_full());
             table.row([paint(DIM, more).into()]);
         }
         table.write(screen)
@@ -125,7 +126,11 @@ impl DescribeView<'_> {
             view.part(part, screen)?;
         }
         if shown < reach.parts.len() {
-            let more = format!("and {} more: {}", reach.parts.len() - shown, again(&["reach", name, "-o", "wide"]));
+            let more = format!(
+                "and {} more: {}",
+                reach.parts.len() - shown,
+                screen.invocation.question(&["reach", name, "-o", "wide"])
+            );
             let mut table = Table::plain(2);
             table.row([paint(DIM, more).into()]);
             table.write(screen)?;

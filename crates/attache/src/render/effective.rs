@@ -15,7 +15,6 @@ use super::spec::{SpecLine, inline, spec_lines};
 use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut, write_line};
-use crate::cli::{again, in_full};
 use attache_answers::Snapshot;
 use attache_answers::effective::merged;
 use attache_answers::scopes::{Group, from, short_path};
@@ -80,7 +79,7 @@ impl EffectiveView<'_> {
         if spec.is_none() && answer.applied.is_empty() {
             table.row([paint(DIM, "nothing is in force").into()]);
         }
-        self.lost(&answer.superseded, &mut table);
+        self.lost(&answer.superseded, &mut table, screen);
         table.write(screen)?;
         let mut warnings = Table::plain(2);
         for warning in &answer.warnings {
@@ -101,7 +100,7 @@ impl EffectiveView<'_> {
             many => format!("on {} {}: {}", ends.len(), self.what(ends), many.join(", ")),
         };
         if shown < ends.len() {
-            text += &format!(" and {} more: {}", ends.len() - shown, in_full());
+            text += &format!(" and {} more: {}", ends.len() - shown, screen.invocation.in_full());
         }
         if group.scopes > names.len().max(ends.len()) as u64 {
             text += &format!(" ({} scopes)", group.scopes);
@@ -174,7 +173,7 @@ impl EffectiveView<'_> {
         }
     }
 
-    fn lost(&self, superseded: &[Superseded], table: &mut Table) {
+    fn lost(&self, superseded: &[Superseded], table: &mut Table, screen: &Screen) {
         let shown = cut(superseded.len(), self.most);
         for lost in &superseded[..shown] {
             let said = self.said(lost.policy, lost.block, &lost.path).map(|value| format!(": {}", inline(value)));
@@ -187,7 +186,7 @@ impl EffectiveView<'_> {
         }
         if shown < superseded.len() {
             let more = superseded.len() - shown;
-            table.row([paint(DIM, format!("and {more} more that lost: {}", in_full())).into()]);
+            table.row([paint(DIM, format!("and {more} more that lost: {}", screen.invocation.in_full())).into()]);
         }
     }
 
@@ -238,7 +237,7 @@ pub fn write_nothing(input: &Snapshot, models: &[Model], place: &str, screen: &m
         (1, _) => "the only policy does not reach it".to_owned(),
         (policies, _) => format!("none of the {policies} policies reaches it"),
     };
-    let see = again(&["get", if policies == 0 { "kinds" } else { "policies" }]);
+    let see = screen.invocation.question(&["get", if policies == 0 { "kinds" } else { "policies" }]);
     write_line(format!("no policy is in force {place}: {why}"), screen)?;
     writeln!(screen, "{}", paint(DIM, format!("see {see}")))
 }

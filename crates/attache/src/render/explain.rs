@@ -12,7 +12,6 @@ use super::spec::{SpecLine, field_lines};
 use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut};
-use crate::cli::in_full;
 use attache_answers::Snapshot;
 use attache_answers::explain::{Answer, block, place};
 use attache_answers::{did_you_mean, listed};
@@ -142,7 +141,7 @@ impl ExplainView<'_> {
             }
         }
         if shown < lines.len() {
-            let more = format!("  and {} more: {}", lines.len() - shown, in_full());
+            let more = format!("  and {} more: {}", lines.len() - shown, screen.invocation.in_full());
             table.row([paint(DIM, more).into()]);
         }
         // Inside a line, or nothing at all was said.
@@ -163,7 +162,7 @@ impl ExplainView<'_> {
             table.row([changed(turn, line)]);
         }
         if shown < lines.len() {
-            let more = format!("  and {} more: {}", lines.len() - shown, in_full());
+            let more = format!("  and {} more: {}", lines.len() - shown, screen.invocation.in_full());
             table.row([paint(DIM, more).into()]);
         }
         if lines.is_empty() && !field.is_empty() {

@@ -10,7 +10,6 @@ use super::problem::severity_style;
 use super::style::{DIM, GOOD, HEAD, OBJECT, paint};
 use super::table::{Cell, Table, fold};
 use super::{Screen, counted};
-use crate::cli::{again_with, in_full, program};
 use attache_answers::Snapshot;
 
 pub struct LintView<'i> {
@@ -41,7 +40,7 @@ impl LintView<'_> {
             writeln!(screen)?;
         }
         for (id, count) in seen.into_iter().filter(|(_, count)| *count > self.most) {
-            let more = format!("and {} more of {id}: {}", count - self.most, in_full());
+            let more = format!("and {} more of {id}: {}", count - self.most, screen.invocation.in_full());
             writeln!(screen, "{}", paint(DIM, more))?;
         }
         self.summary(findings, screen)
@@ -57,7 +56,9 @@ impl LintView<'_> {
             .collect();
         let suppressed = match self.suppressed {
             0 => String::new(),
-            count => paint(DIM, format!("; {count} suppressed: {}", again_with("--show-suppressed"))).to_string(),
+            count => {
+                paint(DIM, format!("; {count} suppressed: {}", screen.invocation.with("--show-suppressed"))).to_string()
+            }
         };
         let (objects, policies) = (self.input.engine.objects().len(), self.input.engine.policies().len());
         if parts.is_empty() {
@@ -67,7 +68,11 @@ impl LintView<'_> {
         }
         writeln!(screen, "{}{suppressed}", parts.join(", "))?;
         let first = findings.iter().min_by_key(|finding| finding.rule.severity).map_or("", |finding| finding.rule.id);
-        writeln!(screen, "{}", paint(DIM, format!("what it means: {} lint --explain {first}", program())))
+        writeln!(
+            screen,
+            "{}",
+            paint(DIM, format!("what it means: {} lint --explain {first}", screen.invocation.program.name()))
+        )
     }
 }
 

@@ -27,6 +27,8 @@ use attache_engine::text::to_yaml;
 use attache_engine::value::Value;
 use serde::Serialize;
 
+use crate::invocation::Invocation;
+
 /// Decides for the whole program whether colours are used. `auto` looks at the terminal and at `NO_COLOR`.
 pub fn set_colour(when: clap::ColorChoice) {
     match when {
@@ -65,13 +67,16 @@ pub fn write_line(cell: impl Into<table::Cell>, screen: &mut Screen) -> io::Resu
 pub struct Screen {
     out: BufWriter<AutoStream<StdoutLock<'static>>>,
     width: Option<usize>,
+    /// What hints to run another command repeat.
+    pub invocation: Invocation,
 }
 
 impl Screen {
-    pub fn new() -> Screen {
+    pub fn new(invocation: Invocation) -> Screen {
         let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-        Screen { out: BufWriter::new(AutoStream::auto(io::stdout().lock())), width: width.or_else(terminal) }
+        let out = BufWriter::new(AutoStream::auto(io::stdout().lock()));
+        Screen { out, width: width.or_else(terminal), invocation }
     }
 
     /// The width that lines should fit; none in a pipe.

@@ -11,7 +11,6 @@ use super::spec::inline;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::Table;
 use super::{Screen, counted, cut, write_line};
-use crate::cli::in_full;
 use attache_answers::plan::Deletion;
 use attache_answers::plan::{Ends, Touched, alike, end, word};
 use attache_answers::topology::what;
@@ -71,14 +70,14 @@ impl PlanView {
         table.write(screen)?;
         if shown < findings.len() {
             let more = findings.len() - shown;
-            writeln!(screen, "{}", paint(DIM, format!("and {more} more: {}", in_full())))?;
+            writeln!(screen, "{}", paint(DIM, format!("and {more} more: {}", screen.invocation.in_full())))?;
         }
         Ok(())
     }
 
     fn change(&self, change: &Change, ends: &[String], screen: &mut Screen) -> io::Result<()> {
         let mut head = Table::plain(0);
-        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(change, ends)).into()]);
+        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(change, ends, screen)).into()]);
         head.write(screen)?;
         self.leaves(change, screen)
     }
@@ -102,19 +101,19 @@ impl PlanView {
         }
         if shown < change.leaves.len() {
             let more = change.leaves.len() - shown;
-            table.row([paint(DIM, format!("and {more} more: {}", in_full())).into()]);
+            table.row([paint(DIM, format!("and {more} more: {}", screen.invocation.in_full())).into()]);
         }
         table.write(screen)
     }
 
-    fn places(&self, change: &Change, ends: &[String]) -> String {
+    fn places(&self, change: &Change, ends: &[String], screen: &Screen) -> String {
         let shown = cut(ends.len(), self.most);
         let names = ends[..shown].join(", ");
         let what = how_many(change, ends.len());
         match ends.len() - shown {
             _ if ends.len() == 1 => format!("on {names}"),
             0 => format!("on {what}: {names}"),
-            more => format!("on {what}: {names} and {more} more: {}", in_full()),
+            more => format!("on {what}: {names} and {more} more: {}", screen.invocation.in_full()),
         }
     }
 }

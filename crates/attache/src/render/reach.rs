@@ -11,7 +11,6 @@ use super::effective::EffectiveView;
 use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, paint};
 use super::table::Table;
 use super::{Screen, cut};
-use crate::cli::again;
 use attache_answers::Snapshot;
 use attache_answers::scopes::scope_name;
 
@@ -43,7 +42,7 @@ impl ReachView<'_> {
         let shown = cut(places.len(), self.most);
         let mut place = format!("on {}", places[..shown].join(", "));
         if shown < places.len() {
-            place += &format!(" and {} more: {}", places.len() - shown, self.whole());
+            place += &format!(" and {} more: {}", places.len() - shown, self.whole(screen));
         }
         let mut head = Table::plain(self.indent);
         head.row([paint(OBJECT, place).into()]);
@@ -62,7 +61,7 @@ impl ReachView<'_> {
         }
         if shown < part.lost.len() {
             let more = part.lost.len() - shown;
-            table.row([paint(DIM, format!("and {more} more that lost: {}", self.whole())).into()]);
+            table.row([paint(DIM, format!("and {more} more that lost: {}", self.whole(screen))).into()]);
         }
         table.write(screen)
     }
@@ -76,8 +75,8 @@ impl ReachView<'_> {
     }
 
     /// The command that shows everything.
-    fn whole(&self) -> String {
-        again(&["reach", &self.policy, "-o", "wide"])
+    fn whole(&self, screen: &Screen) -> String {
+        screen.invocation.question(&["reach", &self.policy, "-o", "wide"])
     }
 }
 

@@ -14,7 +14,6 @@ use super::effective::EffectiveView;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, Painted, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, cut, write_line};
-use crate::cli::in_full;
 use attache_answers::Snapshot;
 use attache_answers::scopes::Groups;
 
@@ -205,7 +204,11 @@ impl RequestView<'_> {
         }
         table.write(screen)?;
         if shown < others.len() {
-            writeln!(screen, "  {}", paint(DIM, format!("and {} more: {}", others.len() - shown, in_full())))?;
+            writeln!(
+                screen,
+                "  {}",
+                paint(DIM, format!("and {} more: {}", others.len() - shown, screen.invocation.in_full()))
+            )?;
         }
         Ok(())
     }

@@ -2,12 +2,11 @@
 
 use attache_engine::status::{Enforcement, PolicyStatus, ScopeCounts};
 
-use crate::cli::again;
 use attache_answers::Snapshot;
 
-use super::some;
 use super::style::{BAD, GOOD, WARNING, paint};
 use super::table::Cell;
+use super::{Screen, some};
 
 /// Why it is not accepted, or how much of it is in force.
 pub fn status_word(status: &PolicyStatus) -> Cell {
@@ -49,7 +48,10 @@ pub fn why(input: &Snapshot, status: &PolicyStatus, most: usize) -> String {
 }
 
 /// What to say where there is no policy to speak of.
-pub fn no_policies(namespace: Option<&str>) -> String {
+pub fn no_policies(namespace: Option<&str>, screen: &Screen) -> String {
     let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
-    format!("there are no policies{place}; for the kinds that are known see {}", again(&["get", "kinds"]))
+    format!(
+        "there are no policies{place}; for the kinds that are known see {}",
+        screen.invocation.question(&["get", "kinds"])
+    )
 }

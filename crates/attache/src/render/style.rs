@@ -4,6 +4,8 @@ use std::fmt;
 
 use anstyle::{AnsiColor, Effects, Style};
 
+use crate::invocation::UNBROKEN_SPACE;
+
 pub const PLAIN: Style = Style::new();
 pub const HEAD: Style = Style::new().bold();
 /// Something a policy can be attached to.
@@ -20,9 +22,6 @@ pub const DIM: Style = Style::new().effects(Effects::DIMMED);
 pub const LOST: Style = Style::new().effects(Effects::DIMMED.insert(Effects::STRIKETHROUGH));
 pub const LOST_MARK: &str = "✗";
 
-/// A space at which no line is broken: who copies a command must get all of it.
-pub const JOINT: char = '\u{1f}';
-
 /// A text in one style.
 #[derive(Clone, Debug)]
 pub struct Painted {
@@ -38,7 +37,7 @@ impl fmt::Display for Painted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let style = if self.text.is_empty() { PLAIN } else { self.style };
         write!(f, "{style}")?;
-        for (i, part) in self.text.split(JOINT).enumerate() {
+        for (i, part) in self.text.split(UNBROKEN_SPACE).enumerate() {
             write!(f, "{}{part}", if i == 0 { "" } else { " " })?;
         }
         write!(f, "{style:#}")

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::Screen;
-use super::style::{HEAD, JOINT, PLAIN, Painted, paint};
+use super::style::{HEAD, PLAIN, Painted, paint};
+use crate::invocation::UNBROKEN_SPACE;
 
 const GAP: usize = 3;
 /// Narrower than this, a folded column is harder to read than lines that the terminal breaks.
@@ -164,7 +165,7 @@ impl Cell {
     fn needed(&self) -> usize {
         let Some((last, first)) = self.0.split_last() else { return 0 };
         let start = first.iter().map(|span| width(&span.text)).sum::<usize>();
-        let words = last.text.split(' ').filter(|word| !word.contains(JOINT));
+        let words = last.text.split(' ').filter(|word| !word.contains(UNBROKEN_SPACE));
         let longest = words.map(width).max().unwrap_or(0);
         self.width().min(NARROWEST.max(start + longest))
     }

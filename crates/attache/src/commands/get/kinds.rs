@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use attache_engine::kinds::{KindId, PolicyKind};
 
-use crate::cli::again_with;
 use crate::commands::Format;
 use crate::render::style::{POLICY, paint};
 use crate::render::table::Table;
@@ -33,7 +32,7 @@ pub fn get(
         Some(Format::Name) => kinds.iter().try_for_each(|kind| writeln!(screen, "PolicyKind/{}", kind.name)),
         _ if kinds.is_empty() => {
             writeln!(screen, "no policy kinds are known: add their CRDs, or PolicyKind documents")?;
-            let infer = again_with("--infer-unlabelled");
+            let infer = screen.invocation.with("--infer-unlabelled");
             write_line(format!("CRDs without a policy label count only with {infer}"), screen)
         }
         Some(Format::Wide) => {

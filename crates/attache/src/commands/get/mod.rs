@@ -4,11 +4,12 @@ mod scopes;
 
 use clap::{Args, ValueEnum};
 
-use super::{Format, Verdict};
-use crate::cli::Global;
+use super::Format;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
+use crate::verdict::Verdict;
 use attache_answers::scopes::Focus;
 
 /// List what is there, one line each
@@ -53,7 +54,7 @@ impl Get {
         // The kinds that are built in can be listed without any files.
         let Input { snapshot: input, verdict } = match (self.what, global.files.is_empty()) {
             (What::Kinds, true) => Input::empty(),
-            _ => Input::read(global)?,
+            _ => Input::read(global, screen)?,
         };
         if self.output == Some(Format::Wide) {
             screen.widen();

@@ -34,7 +34,7 @@ pub fn get(
         Some(Format::Name) => {
             statuses.iter().try_for_each(|status| writeln!(screen, "{}", input.policy(status.policy)))
         }
-        None | Some(Format::Wide) if statuses.is_empty() => write_line(no_policies(namespace), screen),
+        None | Some(Format::Wide) if statuses.is_empty() => write_line(no_policies(namespace, screen), screen),
         None => {
             let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "TARGETS"]);
             for status in &statuses {

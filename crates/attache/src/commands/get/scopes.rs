@@ -3,7 +3,6 @@ use std::io::{self, Write};
 use attache_answers::Snapshot;
 use attache_engine::model::Model;
 
-use crate::cli::{again, in_full};
 use crate::commands::Format;
 use crate::render::style::{DIM, OBJECT, POLICY, paint};
 use crate::render::table::Table;
@@ -47,7 +46,7 @@ pub fn get(
             let items = first(input, models, namespace, shown);
             write_table(&items, models.is_empty(), false, screen)?;
             if shown < total {
-                let more = format!("and {} more: {}", total - shown, in_full());
+                let more = format!("and {} more: {}", total - shown, screen.invocation.in_full());
                 writeln!(screen, "{}", paint(DIM, more))?;
             }
             Ok(())
@@ -67,7 +66,7 @@ fn write_table(items: &[ScopeItem], no_policies: bool, wide: bool, screen: &mut 
             false => "no route leads to anything on which these policies take effect",
         };
         writeln!(screen, "there are no scopes: {why}")?;
-        return writeln!(screen, "{}", paint(DIM, format!("see {}", again(&["topology"]))));
+        return writeln!(screen, "{}", paint(DIM, format!("see {}", screen.invocation.question(&["topology"]))));
     }
     let mut table = Table::new(&["KIND", "POLICIES", "SCOPE"]);
     for item in items {

@@ -13,12 +13,12 @@ use attache_engine::problem::Problem;
 use clap::Args;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::Verdict;
-use crate::cli::Global;
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::render::style::{BAD, DIM, GOOD, HEAD, WARNING, paint};
 use crate::render::{Screen, problem};
 use crate::source::{self, File};
+use crate::verdict::Verdict;
 
 /// Run PolicyTests: small worlds, and what must be in force in them
 ///

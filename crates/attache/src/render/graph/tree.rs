@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use attache_engine::names::plural;
 use attache_engine::topology::{Level, Refused};
 
-use crate::cli::{again, in_full};
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
 use crate::render::{Screen, cut, some};
@@ -26,7 +25,8 @@ pub fn tree(graph: Graph, everything: bool, screen: &mut Screen) -> io::Result<(
     let (roots, alone) = forest.roots();
     let most = if everything { usize::MAX } else { MOST_POLICIES };
     let mut drawn = vec![false; graph.nodes.len()];
-    let mut stack: Vec<Line> = forest.grouped(&roots, &[], &in_full).into_iter().rev().map(Line::root).collect();
+    let mut stack: Vec<Line> =
+        forest.grouped(&roots, &[], &|| screen.invocation.in_full()).into_iter().rev().map(Line::root).collect();
     while let Some(line) = stack.pop() {
         write!(screen, "{}", paint(DIM, format!("{}{}", line.indent, line.branch)))?;
         match &line.what {
@@ -38,7 +38,15 @@ pub fn tree(graph: Graph, everything: bool, screen: &mut Screen) -> io::Result<(
             What::Namespace { namespace, members } => {
                 let vertex = &graph.nodes[*namespace];
                 write_vertex(vertex, "", most, &line, screen)?;
-                let see = || again(&["topology", "-n", vertex.id.trim_start_matches("Namespace/"), "-o", "wide"]);
+                let see = || {
+                    screen.invocation.question(&[
+                        "topology",
+                        "-n",
+                        vertex.id.trim_start_matches("Namespace/"),
+                        "-o",
+                        "wide",
+                    ])
+                };
                 stack.extend(line.hang(forest.listed(members, &see)));
             }
             What::Node(node) => {
@@ -54,7 +62,8 @@ pub fn tree(graph: Graph, everything: bool, screen: &mut Screen) -> io::Result<(
                 };
                 write_vertex(vertex, note, most, &line, screen)?;
                 if !is_drawn {
-                    let mut below = forest.grouped(children, &line.inside, &|| again(&["topology", &vertex.id]));
+                    let mut below = forest
+                        .grouped(children, &line.inside, &|| screen.invocation.question(&["topology", &vertex.id]));
                     let refused = forest.refused.get(vertex.id.as_str()).into_iter().flatten();
                     below.extend(refused.map(|refused| What::Refused(refused)));
                     stack.extend(line.hang(below));
@@ -247,6 +256,6 @@ fn write_alone(graph: &Graph, alone: &[usize], screen: &mut Screen) -> io::Resul
         count => format!("{count} {}", plural(kind)),
     };
     let counts: Vec<String> = counts.into_iter().map(counted).collect();
-    let see = in_full();
+    let see = screen.invocation.in_full();
     writeln!(screen, "{}", paint(DIM, format!("not connected to anything: {} ({see})", counts.join(", "))))
 }
