@@ -197,7 +197,7 @@ fn of_mirror(mirror: &Mirror) -> OfMirror {
 
 fn invalid(backend: &Backend) -> Option<Invalid> {
     let refusal = backend.found.as_ref().err()?;
-    Some(Invalid { reason: refusal.reason, message: refusal.message.clone() })
+    Some(Invalid { reason: refusal.reason().as_str(), message: refusal.to_string() })
 }
 
 fn of_rewrite(rewrite: &request::Rewrite) -> Option<Rewrite> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_engine::kinds::LevelName;
-use attache_engine::topology::{Level, NodeId, Refused};
+use attache_engine::topology::{Level, NodeId, NodeRef, RefusedLink};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub struct Graph {
     pub nodes: Vec<Vertex>,
     /// Indexes of parent and child.
     pub edges: Vec<(usize, usize)>,
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedEdge>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -129,12 +129,24 @@ struct Edge<'a> {
     child: &'a str,
 }
 
-#[derive(Debug, Serialize)]
-struct Refusal<'a> {
-    parent: &'a str,
-    child: &'a str,
-    reason: &'a str,
-    message: &'a str,
+/// An edge that an object asks for and does not get.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct RefusedEdge {
+    pub parent: String,
+    pub child: String,
+    pub reason: &'static str,
+    pub message: String,
+}
+
+impl From<&RefusedLink> for RefusedEdge {
+    fn from(refused: &RefusedLink) -> RefusedEdge {
+        RefusedEdge {
+            parent: refused.parent.to_string(),
+            child: refused.child.to_string(),
+            reason: refused.reason().as_str(),
+            message: refused.cause.to_string(),
+        }
+    }
 }
 
 /// The document that `topology -o json` prints.
@@ -145,7 +157,7 @@ pub struct Document<'a> {
     kind: &'static str,
     nodes: Vec<&'a Vertex>,
     edges: Vec<Edge<'a>>,
-    refused: Vec<Refusal<'a>>,
+    refused: &'a [RefusedEdge],
 }
 
 pub fn document(graph: &Graph) -> Document<'_> {
@@ -161,11 +173,7 @@ pub fn document(graph: &Graph) -> Document<'_> {
         kind: "Topology",
         nodes,
         edges: edges.iter().map(|(parent, child)| Edge { parent: id(parent), child: id(child) }).collect(),
-        refused: graph
-            .refused
-            .iter()
-            .map(|Refused { parent, child, reason, message, .. }| Refusal { parent, child, reason, message })
-            .collect(),
+        refused: &graph.refused,
     }
 }
 
@@ -207,11 +215,12 @@ pub fn cut_out(input: &Snapshot, nodes: &[NodeId]) -> Graph {
     }
     let refused = topology.refused(input.engine.objects());
     graph.refused = if nodes.len() == topology.count() {
-        refused.to_vec()
+        refused.iter().map(Into::into).collect()
     } else {
-        let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
-        let concerns = |refused: &&Refused| known.contains(&*refused.parent) || known.contains(&*refused.child);
-        refused.iter().filter(concerns).cloned().collect()
+        let known = shown.iter().map(|node| topology.node_ref(input.engine.objects(), *node));
+        let known: BTreeSet<NodeRef> = known.collect();
+        let concerns = |refused: &&RefusedLink| known.contains(&refused.parent) || known.contains(&refused.child);
+        refused.iter().filter(concerns).map(Into::into).collect()
     };
     graph
 }

@@ -10,7 +10,7 @@ use attache_engine::lint::{Finding, lint_some};
 use attache_engine::model::{Model, Scope};
 use attache_engine::object::{Object, ObjectId, ObjectRef};
 use attache_engine::policy::{self, Block, PolicyId, TargetSpec, block_path};
-use attache_engine::topology::{Level, NodeId, Refused};
+use attache_engine::topology::{Level, NodeId, RefusedLink};
 
 use crate::object_query::Target;
 
@@ -211,14 +211,13 @@ fn conditions(input: &Snapshot, models: &[Model], nodes: &[NodeId], below: &BTre
 /// What is wrong with an object, or between it and those that would attach to it.
 pub fn problems(input: &Snapshot, target: &Target) -> Vec<Finding> {
     let engine = &input.engine;
-    let whole = target.id.to_string();
-    let is_it = |name: &str| name.split('#').next() == Some(whole.as_str());
     let (topology, objects) = (engine.topology(), engine.objects());
     let parents = input.nodes(target).into_iter().flat_map(|node| topology.parents(node));
-    let unserved: BTreeSet<&Refused> = parents.filter_map(|parent| topology.why_unserved(objects, *parent)).collect();
+    let unserved: Vec<&RefusedLink> = parents.filter_map(|parent| topology.why_unserved(objects, *parent)).collect();
     // Listeners that conflict with each other are one finding.
-    let is_why = |it: &&Refused| unserved.iter().any(|why| (why.by, &why.message) == (it.by, &it.message));
-    let refused = topology.refused(objects).iter().filter(|it| is_it(&it.parent) || is_it(&it.child) || is_why(it));
+    let is_why = |it: &&RefusedLink| unserved.iter().any(|why| (why.by, &why.cause) == (it.by, &it.cause));
+    let is_about = |it: &&RefusedLink| it.parent.object == target.id || it.child.object == target.id || is_why(it);
+    let refused = topology.refused(objects).iter().filter(is_about);
     let refused: Vec<_> = refused.map(|it| (it.by, &it.path)).collect();
     let policies = engine.policies().map(|(policy, _)| policy);
     let unwanted = policies.filter(|policy| wants(input, *policy, &target.id) && !engine.refusals(*policy).is_empty());

@@ -8,7 +8,7 @@ use super::{Findings, rule};
 use crate::object::{Object, ObjectId};
 use crate::status::{Enforcement, PolicyStatus};
 use crate::topology::reference::Reference;
-use crate::topology::{Level, NodeId};
+use crate::topology::{Level, NodeId, RefusalCause};
 use crate::value::{Path, Value};
 
 /// A condition as somebody has written it.
@@ -33,7 +33,7 @@ pub fn policies(facts: &Facts<'_>, findings: &mut Findings) {
             // Each ancestor has its own answer: only if all of them are wrong, one of them must be.
             let Some(first) = of_type.peek().copied() else { continue };
             if of_type.all(|it| it.holds != holds) {
-                let message = said(first, holds, reason, &status.message);
+                let message = said(first, holds, reason, Some(&status.message));
                 findings.push(rule::STALE_STATUS.at(object, first.path.clone(), message));
             }
         }
@@ -51,8 +51,7 @@ fn computed(status: &PolicyStatus) -> Vec<(&'static str, bool, &'static str)> {
 pub fn routes(subject: Subject<'_>, findings: &mut Findings) {
     let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
     let refused = topology.refused(objects).iter().filter(|refused| subject.includes(refused.by));
-    let refused: HashMap<(ObjectId, &Path), (&str, &str)> =
-        refused.map(|it| ((it.by, &it.path), (it.reason, it.message.as_str()))).collect();
+    let refused: HashMap<(ObjectId, &Path), &RefusalCause> = refused.map(|it| ((it.by, &it.path), &it.cause)).collect();
     let contested: HashSet<ObjectId> =
         refused.keys().filter(|(_, path)| **path == Path::parse("spec.hostnames")).map(|(by, _)| *by).collect();
     for id in subject.routes().map(|(_, route)| route).filter(|id| !contested.contains(id)) {
@@ -61,10 +60,9 @@ pub fn routes(subject: Subject<'_>, findings: &mut Findings) {
         for (i, parent) in parents.items().iter().enumerate() {
             let Some(asked) = parent_ref(route, parent) else { continue };
             let computed = refused.get(&(id, &asked));
-            let (reason, why) = computed.copied().unwrap_or(("Accepted", ""));
             let written = conditions(parent, Path::parse("status.parents").index(i));
             if let Some(wrong) = disagrees(&written, "Accepted", computed.is_none()) {
-                let message = said(wrong, computed.is_none(), reason, why);
+                let message = said(wrong, computed.is_none(), reason(computed.copied()), computed.copied());
                 findings.push(rule::STALE_STATUS.at(route, wrong.path.clone(), message));
             }
         }
@@ -83,9 +81,9 @@ pub fn gateways(subject: Subject<'_>, findings: &mut Findings) {
         let of_whole = [Path::parse("spec.listeners"), Path::parse("spec.parentRef")];
         let refused = if topology.is_refused(id) { topology.refused(objects) } else { &[] };
         let refused = refused.iter().find(|it| it.by == id && of_whole.contains(&it.path));
-        let (reason, why) = refused.map_or(("Accepted", ""), |it| (it.reason, &it.message));
+        let cause = refused.map(|it| &it.cause);
         if let Some(wrong) = disagrees(&conditions(status, Path::parse("status")), "Accepted", refused.is_none()) {
-            let message = said(wrong, refused.is_none(), reason, why);
+            let message = said(wrong, cause.is_none(), reason(cause), cause);
             findings.push(rule::STALE_STATUS.at(owner, wrong.path.clone(), message));
         }
         for (i, entry) in status.list_at("listeners").iter().enumerate() {
@@ -101,18 +99,19 @@ pub fn gateways(subject: Subject<'_>, findings: &mut Findings) {
 /// What is wrong with what a status says, at some path, of one listener.
 fn of_listener(subject: Subject<'_>, listener: NodeId, entry: &Value, at: Path) -> Vec<(Path, String)> {
     let topology = subject.engine.topology();
-    let unserved = topology.why_unserved(subject.engine.objects(), listener);
-    let why = unserved.map_or("", |it| &it.message);
-    let computed = match unserved.map(|it| it.reason) {
+    let cause = topology.why_unserved(subject.engine.objects(), listener).map(|it| &it.cause);
+    let computed = match cause {
         None => vec![("Conflicted", false, "NoConflicts"), ("Accepted", true, "Accepted")],
         // Implementations do not agree on whether it is accepted then.
-        Some(reason) if reason.ends_with("Conflict") => vec![("Conflicted", true, reason)],
-        Some(reason) => vec![("Conflicted", false, "NoConflicts"), ("Accepted", false, reason)],
+        Some(RefusalCause::Listener(refusal)) if refusal.is_conflict() => {
+            vec![("Conflicted", true, refusal.reason().as_str())]
+        }
+        cause => vec![("Conflicted", false, "NoConflicts"), ("Accepted", false, reason(cause))],
     };
     let written = conditions(entry, at.clone());
     let wrong = computed.into_iter().filter_map(|(r#type, holds, reason)| {
         let wrong = disagrees(&written, r#type, holds)?;
-        Some((wrong.path.clone(), said(wrong, holds, reason, why)))
+        Some((wrong.path.clone(), said(wrong, holds, reason, cause)))
     });
     let mut wrong: Vec<(Path, String)> = wrong.collect();
     let routes = topology.children(listener).iter().filter(|child| topology.node(**child).level == Level::Route);
@@ -151,8 +150,14 @@ fn conditions(of: &Value, at: Path) -> Vec<Written<'_>> {
     .collect()
 }
 
-fn said(written: &Written<'_>, holds: bool, reason: &str, why: &str) -> String {
+/// The reason that belongs in `Accepted`.
+fn reason(cause: Option<&RefusalCause>) -> &'static str {
+    cause.map_or("Accepted", |cause| cause.reason().as_str())
+}
+
+fn said(written: &Written<'_>, holds: bool, reason: &str, why: Option<&impl ToString>) -> String {
     let word = |holds| if holds { "True" } else { "False" };
+    let why = why.map(ToString::to_string).unwrap_or_default();
     let because = if why.is_empty() { String::new() } else { format!(": {why}") };
     format!(
         "the status says {}={} ({}), and it should be {} ({reason}){because}",

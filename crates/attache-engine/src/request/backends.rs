@@ -6,7 +6,7 @@ use crate::model::World;
 use crate::object::Object;
 use crate::topology::delegation;
 use crate::topology::reference::Reference;
-use crate::topology::{NodeId, Refusal};
+use crate::topology::{DelegationRefusal, NodeId, NodeRef, RefusalCause};
 use crate::value::Value;
 
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Backend {
     pub port: Option<i64>,
     pub weight: u64,
     /// The backend and its port, or why it cannot be used.
-    pub found: Result<(NodeId, Option<NodeId>), Refusal>,
+    pub found: Result<(NodeId, Option<NodeId>), RefusalCause>,
     /// What happens to requests that are sent there, and only to those.
     pub filter_effects: FilterEffects,
 }
@@ -44,7 +44,7 @@ impl<'w> Resolve<'w> {
         let reference = Reference::backend(named, &route.id.namespace)?;
         let found = match delegation::is_meant(&reference) {
             true => Err(self.not_delegated(route, &reference)),
-            false => topology.backend(objects, route, &reference),
+            false => topology.backend(objects, route, &reference).map_err(RefusalCause::from),
         };
         let weight = named.get("weight").and_then(Value::as_int).unwrap_or(1);
         Some(Backend {
@@ -69,13 +69,13 @@ impl<'w> Resolve<'w> {
     }
 
     /// Why a rule that wants to hand on to other routes does not.
-    fn not_delegated(&self, route: &Object, reference: &Reference) -> Refusal {
-        let (parent, child) = (route.id.to_string(), reference.to_string());
+    fn not_delegated(&self, route: &Object, reference: &Reference) -> RefusalCause {
+        let (parent, child) = (NodeRef::from(&route.id), NodeRef::from(*reference));
         let refused = self.world.topology.refused(self.world.objects).iter();
         let mut refused = refused.filter(|refused| refused.parent == parent && refused.child == child);
         match refused.next() {
-            Some(refused) => Refusal { reason: refused.reason, message: refused.message.clone() },
-            None => Refusal { reason: "BackendNotFound", message: "it delegates to nobody".to_owned() },
+            Some(refused) => refused.cause.clone(),
+            None => DelegationRefusal::NoneLinked.into(),
         }
     }
 }

@@ -10,9 +10,9 @@ use super::not_chosen::NotChosenList;
 use super::rules::{self, MatchedRule, Route};
 use super::{RequestOutcome, RequestTrace, RuleMatch, host, matching};
 use crate::model::World;
-use crate::object::Object;
+use crate::object::{Object, ObjectRef};
 use crate::topology::api::{Protocol, RouteKind};
-use crate::topology::{Level, NodeId};
+use crate::topology::{Level, NodeId, RefusalCause};
 
 /// Follows a request through whichever of some gateways has a route for it. If several have one, those are given back.
 pub fn any_gateway(
@@ -77,7 +77,7 @@ pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) 
     for listener in &closed {
         not_chosen.add(listener.node, || {
             let why = world.topology.why_unserved(world.objects, listener.node);
-            format!("is not served: {}", why.map_or("", |refused| &refused.message))
+            format!("is not served: {}", why.map_or_else(String::new, |refused| refused.cause.to_string()))
         });
     }
     if why {
@@ -94,17 +94,16 @@ pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) 
 /// Says of routes that ask for this gateway why they are not attached to it.
 fn not_attached(world: World<'_>, gateway: NodeId, listeners: &[ListenerView], not_chosen: &mut NotChosenList) {
     let World { objects, topology, .. } = world;
-    let owners = listeners.iter().map(|listener| topology.name(objects, topology.whole(listener.node)));
-    let owners: BTreeSet<String> = owners.chain([topology.name(objects, gateway)]).collect();
-    let of = |parent: &str| owners.contains(parent.split('#').next().unwrap_or_default());
-    let refused = topology.refused(objects).iter().filter(|refused| of(&refused.parent));
-    let refused: BTreeMap<&str, &str> = refused.map(|it| (it.child.as_str(), it.message.as_str())).collect();
+    let owners = listeners.iter().map(|listener| topology.id(objects, listener.node));
+    let owners: BTreeSet<&ObjectRef> = owners.chain([topology.id(objects, gateway)]).collect();
+    let refused = topology.refused(objects).iter().filter(|refused| owners.contains(&refused.parent.object));
+    let refused: BTreeMap<&ObjectRef, &RefusalCause> = refused.map(|it| (&it.child.object, &it.cause)).collect();
     if refused.is_empty() {
         return;
     }
     for (node, _) in topology.nodes().filter(|(_, node)| node.level == Level::Route) {
-        if let Some(message) = refused.get(topology.name(objects, node).as_str()) {
-            not_chosen.add(node, || format!("is not attached: {message}"));
+        if let Some(cause) = refused.get(topology.id(objects, node)) {
+            not_chosen.add(node, || format!("is not attached: {cause}"));
         }
     }
 }
@@ -260,6 +259,6 @@ fn no_backend(trace: &RequestTrace) -> String {
         return "the rule has no backends".to_owned();
     }
     let refusals = trace.backends.iter().filter(|backend| backend.weight > 0).filter_map(|it| it.found.as_ref().err());
-    let faults: Vec<&str> = refusals.map(|refusal| refusal.message.as_str()).collect();
+    let faults: Vec<String> = refusals.map(ToString::to_string).collect();
     if faults.is_empty() { "all backends have weight 0".to_owned() } else { faults.join("; ") }
 }

@@ -92,7 +92,7 @@ pub fn routes(objects: &Objects) -> impl Iterator<Item = ObjectId> {
 }
 
 /// A set of route kinds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RouteKinds(u8);
 
 impl RouteKinds {

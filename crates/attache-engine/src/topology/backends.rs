@@ -4,10 +4,10 @@ use super::api::{self, RouteKind};
 use super::delegation::{self, Delegation};
 use super::index::{Found, Index, dedup_after};
 use super::reference::Reference;
-use super::refusal::{Denied, Refusal};
+use super::refusal::{BackendRefusal, MissingGrant, MissingObject, MissingPort, RefusedLink, StoredRefusal};
 use super::routes::is_mesh_only;
 use super::sections::{self, Section};
-use super::{Level, NodeId, Topology, why};
+use super::{Level, NodeId, Topology};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Value};
 
@@ -27,7 +27,7 @@ pub fn link<'o>(index: &Index<'o>, id: ObjectId, route: &'o Object, found: &mut 
         let (level, name) = (Level::RouteRule, own_name.cloned().unwrap_or_else(|| sections::rule(position)));
         found.rules.push(Section { level, owner: id, name, port: None, shares_name: false });
         let first = (found.backends.len(), found.ports.len());
-        let denied = |field, at| (id, Denied::Backend { rule: position as u32, field, at: at as u32 });
+        let denied = |field, at| (id, StoredRefusal::Backend { rule: position as u32, field, at: at as u32 });
         for (at, backend) in rule.list_at(BACKENDS).iter().enumerate() {
             let Some(backend) = Reference::backend(backend, home) else { continue };
             if may_delegate && delegation::is_meant(&backend) {
@@ -83,12 +83,14 @@ pub enum Unusable {
     NoSuchPort,
 }
 
-/// Why the backend that a rule names, at some place of a field, cannot be used, after the names of route and backend.
-pub fn refusal(index: &Index, route: &Object, field: &str, named: &Value) -> Option<(String, String, Refusal)> {
+/// Explains why the backend that a rule names, at that path, which ends in that field, cannot be used.
+pub fn explain(index: &Index, by: ObjectId, field: &str, path: Path) -> Option<RefusedLink> {
+    let route = index.objects.get(by)?;
+    let named = path.resolve(&route.body)?;
     let named = if field == FILTERS { named.at(&MIRROR)? } else { named };
     let backend = Reference::backend(named, &route.id.namespace)?;
     let refusal = index.topology.backend(index.objects, route, &backend).err()?;
-    Some((route.id.to_string(), backend.to_string(), refusal))
+    Some(RefusedLink { parent: (&route.id).into(), child: backend.into(), cause: refusal.into(), by, path })
 }
 
 /// The node of the backend, and that of the port that is meant, if it has ports.
@@ -130,12 +132,19 @@ impl Topology {
         objects: &Objects,
         route: &Object,
         backend: &Reference,
-    ) -> Result<(NodeId, Option<NodeId>), Refusal> {
+    ) -> Result<(NodeId, Option<NodeId>), BackendRefusal> {
+        let not_found = || BackendRefusal::NotFound(MissingObject::new(objects, backend));
         resolve(objects, self, route, backend).map_err(|unusable| match unusable {
-            Unusable::UnknownKind => why::unknown_kind(backend),
-            Unusable::NotGranted => why::not_granted(&route.id, backend),
-            Unusable::NotThere => why::no_such_backend(objects, backend),
-            Unusable::NoSuchPort => why::missing_backend_port(objects, backend),
+            Unusable::UnknownKind => BackendRefusal::InvalidKind {
+                group: backend.group.into(),
+                kind: backend.kind.into(),
+                none_exists: api::level(backend.group, backend.kind) == Level::Other,
+            },
+            Unusable::NotGranted => BackendRefusal::NotGranted(MissingGrant::new(&route.id, backend)),
+            Unusable::NotThere => not_found(),
+            Unusable::NoSuchPort => {
+                MissingPort::new(objects, backend).map_or_else(not_found, BackendRefusal::NoSuchPort)
+            }
         })
     }
 }

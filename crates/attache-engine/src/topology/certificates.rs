@@ -4,13 +4,17 @@ use super::api::Protocol;
 use super::index::Index;
 use super::listeners::Listener;
 use super::reference::Reference;
-use super::refusal::Refusal;
-use super::why;
+use super::refusal::{CertificateRefusal, ListenerRefusal, MissingGrant, MissingObject};
 use crate::object::Object;
 use crate::value::Value;
 
-/// Hands every certificate that cannot be used to `refuse`. If no client can be trusted, the listener is not served: why.
-pub fn check(index: &Index, owner: &Object, listener: &Listener, mut refuse: impl FnMut(Refusal)) -> Option<Refusal> {
+/// Hands every certificate that cannot be used to `refuse`. A listener that can trust no client is not served.
+pub fn check(
+    index: &Index,
+    owner: &Object,
+    listener: &Listener,
+    mut refuse: impl FnMut(CertificateRefusal),
+) -> Option<ListenerRefusal> {
     let tls = listener.spec.get("tls").unwrap_or(&Value::Null);
     let ends_here = match listener.protocol {
         Protocol::Https => true,
@@ -33,21 +37,17 @@ pub fn check(index: &Index, owner: &Object, listener: &Listener, mut refuse: imp
             Err(refusal) => refuse(refusal),
         }
     }
-    let message = "it asks clients for a certificate, and none of the CA certificates to check it with can be used";
-    (asked && !trusted).then(|| Refusal::new("NoValidCACertificate", message))
+    (asked && !trusted).then_some(ListenerRefusal::NoTrustedClients)
 }
 
-fn own(index: &Index, owner: &Object, certificate: &Reference) -> Result<(), Refusal> {
-    let invalid = |message: String| Err(Refusal::new("InvalidCertificateRef", message));
+fn own(index: &Index, owner: &Object, certificate: &Reference) -> Result<(), CertificateRefusal> {
     if (certificate.group, certificate.kind) != ("", "Secret") {
-        return invalid(format!("a certificate must be a Secret, not a `{}`", certificate.kind));
+        return Err(CertificateRefusal::InvalidKind(certificate.kind.into()));
     }
     granted(index, owner, certificate)?;
     match certificate.find(index.objects).map(|id| &index.objects[id]) {
-        None => invalid(why::not_there(index.objects, certificate)),
-        Some(secret) if !has_certificate(secret) => {
-            invalid(format!("`tls.crt` of {} is not a PEM certificate", secret.id))
-        }
+        None => Err(CertificateRefusal::NotFound(MissingObject::new(index.objects, certificate))),
+        Some(secret) if !has_certificate(secret) => Err(CertificateRefusal::NotPem { secret: secret.id.clone() }),
         Some(_) => Ok(()),
     }
 }
@@ -68,21 +68,20 @@ fn authorities<'o>(owner: &'o Object, listener: &Listener) -> &'o [Value] {
     tls.and_then(|tls| tls.get("validation")).map_or(&[], |validation| validation.list_at("caCertificateRefs"))
 }
 
-fn clients(index: &Index, owner: &Object, authority: &Reference) -> Result<(), Refusal> {
+fn clients(index: &Index, owner: &Object, authority: &Reference) -> Result<(), CertificateRefusal> {
     if !matches!((authority.group, authority.kind), ("", "ConfigMap" | "Secret")) {
-        let message = format!("a CA certificate must be a ConfigMap, not a `{}`", authority.kind);
-        return Err(Refusal::new("InvalidCACertificateKind", message));
+        return Err(CertificateRefusal::InvalidAuthorityKind(authority.kind.into()));
     }
     granted(index, owner, authority)?;
     match authority.find(index.objects) {
         Some(_) => Ok(()),
-        None => Err(Refusal::new("InvalidCACertificateRef", why::not_there(index.objects, authority))),
+        None => Err(CertificateRefusal::AuthorityNotFound(MissingObject::new(index.objects, authority))),
     }
 }
 
-fn granted(index: &Index, owner: &Object, to: &Reference) -> Result<(), Refusal> {
+fn granted(index: &Index, owner: &Object, to: &Reference) -> Result<(), CertificateRefusal> {
     match index.permits(&owner.id, to) {
         true => Ok(()),
-        false => Err(why::not_granted(&owner.id, to)),
+        false => Err(CertificateRefusal::NotGranted(MissingGrant::new(&owner.id, to))),
     }
 }

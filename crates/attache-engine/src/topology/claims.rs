@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 
 use super::api::Protocol;
 use super::listeners::Listener;
+use super::refusal::ListenerConflict;
 
 /// How many listeners claim what.
 #[derive(Debug, Default)]
@@ -29,17 +30,17 @@ impl<'o> Claims<'o> {
         }
     }
 
-    /// With which reason a listener conflicts with more of the claims than the `own` that are its own.
-    pub fn conflict(&self, listener: &Listener, own: u32) -> Option<&'static str> {
+    /// In what a listener conflicts with these claims, `own` of which are its own.
+    pub fn conflict(&self, listener: &Listener, own: u32) -> Option<ListenerConflict> {
         let Listener { port, protocol, hostname, .. } = *listener;
         let count = |ports: &HashMap<i64, u32>| ports.get(&port).copied().unwrap_or_default();
         let same = self.names.get(&(port, protocol, hostname)).copied().unwrap_or_default();
         match protocol {
-            Protocol::Tcp => (count(&self.streams) > own).then_some("ProtocolConflict"),
-            Protocol::Udp => (same > own).then_some("ProtocolConflict"),
+            Protocol::Tcp => (count(&self.streams) > own).then_some(ListenerConflict::Protocol),
+            Protocol::Udp => (same > own).then_some(ListenerConflict::Protocol),
             Protocol::Unknown => None,
-            _ if count(&self.tcp) > 0 => Some("ProtocolConflict"),
-            _ => (same > own).then_some("HostnameConflict"),
+            _ if count(&self.tcp) > 0 => Some(ListenerConflict::Protocol),
+            _ => (same > own).then_some(ListenerConflict::Hostname),
         }
     }
 }

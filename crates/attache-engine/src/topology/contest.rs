@@ -6,7 +6,7 @@ use super::api::{GATEWAY_API, RouteKind};
 use super::gateways;
 use super::index::Index;
 use super::listeners::Listener;
-use super::refusal::Refusal;
+use super::refusal::ParentRefusal;
 use super::routes::RouteView;
 use crate::object::ObjectId;
 
@@ -27,14 +27,14 @@ pub fn is_held(index: &Index, owner: ObjectId) -> bool {
 }
 
 /// Which of the routes that attach to a listener must go, and for whom.
-pub fn losers(index: &Index, listener: &Listener, mut routes: Vec<ObjectId>) -> Vec<(ObjectId, Refusal)> {
+pub fn losers(index: &Index, listener: &Listener, mut routes: Vec<ObjectId>) -> Vec<(ObjectId, ParentRefusal)> {
     routes.sort_by(|a, b| index.objects[*a].by_age(&index.objects[*b]));
     let mut http = Hosts::default();
     let mut grpc = Hosts::default();
     let mut losers = Vec::new();
     for id in routes {
         let Some(guest) = RouteView::of(index, &index.objects[id]) else { continue };
-        let (own, others, rival) = match guest.kind {
+        let (own, others, older) = match guest.kind {
             RouteKind::Http => (&mut http, &grpc, RouteKind::Grpc),
             _ => (&mut grpc, &http, RouteKind::Http),
         };
@@ -42,9 +42,8 @@ pub fn losers(index: &Index, listener: &Listener, mut routes: Vec<ObjectId>) -> 
         match hosts.iter().find(|host| others.meets(host)) {
             None => hosts.iter().for_each(|host| own.insert(host)),
             Some(host) => {
-                let host = if host.is_empty() { "any hostname".to_owned() } else { format!("hostname `{host}`") };
-                let message = format!("an older {} has {host} on listener `{}`", rival.name(), listener.name);
-                losers.push((id, Refusal::new("Conflicted", message)));
+                let (hostname, listener) = ((*host).into(), listener.name.into());
+                losers.push((id, ParentRefusal::Conflicted { older, hostname, listener }));
             }
         }
     }

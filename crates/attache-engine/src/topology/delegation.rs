@@ -6,9 +6,9 @@ use super::api::GATEWAY_API;
 use super::index::{Found, Index};
 use super::matches::narrows;
 use super::reference::Reference;
-use super::refusal::Refusal;
+use super::refusal::{DelegationQuery, DelegationRefusal, MissingObject};
 use super::routes::parents;
-use super::{NodeId, sections, why};
+use super::{NodeId, sections};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::{Path, Value};
 
@@ -55,24 +55,25 @@ pub fn children<'o>(
     route: &Object,
     rule: &Value,
     backend: &Reference<'o>,
-) -> Result<Vec<ObjectId>, Refusal> {
+) -> Result<Vec<ObjectId>, DelegationRefusal> {
     let objects = index.objects;
     let joins = |child: &ObjectId| accept(route, rule, &objects[*child]);
-    let (children, asked): (Vec<ObjectId>, String) = match (label(backend), backend.name) {
+    let (children, query): (Vec<ObjectId>, DelegationQuery) = match (label(backend), backend.name) {
         (Some(label), value) => {
             let everywhere = backend.namespace == ALL_NAMESPACES;
             let labelled = index.labelled(label, value).iter().copied();
             let here = |child: &ObjectId| everywhere || objects[*child].id.namespace == backend.namespace;
-            let place =
-                if everywhere { "any namespace".to_owned() } else { format!("namespace `{}`", backend.namespace) };
-            (labelled.filter(here).collect(), format!("with label `{label}: {value}` in {place}"))
+            let namespace = (!everywhere).then(|| backend.namespace.into());
+            let query = DelegationQuery::Label { label: label.into(), value: value.into(), namespace };
+            (labelled.filter(here).collect(), query)
         }
         (None, "" | "*") => {
             let all = objects.within(GATEWAY_API, "HTTPRoute", backend.namespace).iter().copied();
-            (all.collect(), format!("in namespace `{}`", backend.namespace))
+            (all.collect(), DelegationQuery::Namespace(backend.namespace.into()))
         }
         (None, _) => {
-            let child = backend.find(objects).ok_or_else(|| why::no_such_backend(index.objects, backend))?;
+            let not_found = || DelegationRefusal::NotFound(MissingObject::new(objects, backend));
+            let child = backend.find(objects).ok_or_else(not_found)?;
             return joins(&child).map(|()| vec![child]);
         }
     };
@@ -81,14 +82,12 @@ pub fn children<'o>(
         children.into_iter().filter(|child| Some(*child) != own && joins(child).is_ok()).collect();
     match children.is_empty() {
         false => Ok(children),
-        true => {
-            Err(Refusal::new("BackendNotFound", format!("there is no HTTPRoute {asked} that it could delegate to")))
-        }
+        true => Err(DelegationRefusal::NoneFound(query)),
     }
 }
 
 /// Whether a child lets itself be delegated to.
-fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), Refusal> {
+fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), DelegationRefusal> {
     let mut named = parents(child).peekable();
     let is_parent = |named: Reference| {
         (named.group, named.kind) == (GATEWAY_API, "HTTPRoute")
@@ -96,16 +95,13 @@ fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), Refusal> 
             && named.name == parent.id.name
     };
     if named.peek().is_some() && !named.any(is_parent) {
-        let message = format!("{} has parentRefs, and none of them names {}", child.id, parent.id);
-        return Err(Refusal::new("RefNotPermitted", message));
+        return Err(DelegationRefusal::ParentNotNamed { parent: parent.id.clone(), child: child.id.clone() });
     }
     if !child.spec().list_at("hostnames").is_empty() {
-        let message = format!("{} has hostnames: a route that is delegated to takes those of its parent", child.id);
-        return Err(Refusal::new("UnsupportedValue", message));
+        return Err(DelegationRefusal::HasHostnames { child: child.id.clone() });
     }
     if !inherits_matches(child) && !sections::rules(child).iter().any(|below| narrows(below, rule)) {
-        let message = format!("no match of {} lies within those of the rule that delegates to it", child.id);
-        return Err(Refusal::new("UnsupportedValue", message));
+        return Err(DelegationRefusal::NoMatchWithin { child: child.id.clone() });
     }
     Ok(())
 }
@@ -131,12 +127,11 @@ pub fn settle(
     for parent in finished.into_iter().rev() {
         let depth = depths.get(&parent).copied().unwrap_or(0) + 1;
         for (at, &Delegation { rule, child, .. }) in of_parent(delegations, parent) {
-            let message = match circular.get(&at) {
+            let refusal = match circular.get(&at) {
                 Some(circle) => {
-                    let circle = why::list(circle.iter().map(|route| &objects[*route].id));
-                    format!("the routes {circle} delegate in a circle: this step, which closes it, is left out")
+                    DelegationRefusal::Cycle(circle.iter().map(|route| objects[*route].id.clone()).collect())
                 }
-                None if depth > DEEPEST => format!("{DEEPEST} routes in a row delegate before it, and no more may"),
+                None if depth > DEEPEST => DelegationRefusal::TooDeep { limit: DEEPEST },
                 None => {
                     let below = depths.entry(child).or_insert(0);
                     *below = (*below).max(depth);
@@ -144,8 +139,7 @@ pub fn settle(
                     continue;
                 }
             };
-            let (asked, refusal) = ((parent, Path::parse("spec.rules")), Refusal::new("RefNotPermitted", message));
-            found.refuse(asked, &objects[parent].id, &objects[child].id, refusal);
+            found.refuse((parent, Path::parse("spec.rules")), &objects[parent].id, &objects[child].id, refusal);
         }
     }
     depths

@@ -1,16 +1,19 @@
 //! A Gateway with its ListenerSets, merged in order, and what is wrong with each listener.
 
 use hashbrown::HashMap;
+use smol_str::SmolStr;
 
 use super::api::{GATEWAY_API, LISTENER_SETS, Protocol};
 use super::claims::Claims;
 use super::index::{Found, Index};
 use super::listeners::Listener;
-use super::namespaces::{Allowed, Namespace};
+use super::namespaces::{AllowedNamespaces, Namespace};
 use super::reference::Reference;
-use super::refusal::{Refusal, Refused};
-use super::{NodeId, Topology, certificates, why};
-use crate::object::{Object, ObjectId, Objects};
+use super::refusal::{
+    ListenerConflict, ListenerRefusal, MissingObject, ParentRefusal, RefusalCause, RefusedLink, Shortlist,
+};
+use super::{NodeId, NodeRef, Topology, certificates};
+use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::value::Path;
 
 /// The Gateway that a ListenerSet names.
@@ -28,7 +31,8 @@ pub fn gateway_of(objects: &Objects, set: &Object) -> Option<ObjectId> {
 pub fn refuse_orphan(index: &Index, id: ObjectId, found: &mut Found) {
     let set = &index.objects[id];
     if let Some(parent) = parent(set) {
-        found.refuse((id, parent_ref()), parent, &set.id, why::no_such_parent(index.objects, &parent));
+        let refusal = ParentRefusal::NotFound(MissingObject::new(index.objects, &parent));
+        found.refuse((id, parent_ref()), parent, &set.id, refusal);
     }
 }
 
@@ -53,18 +57,17 @@ pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
     let mut claims = Claims::default();
     let served = judge(index, id, gateway, &mut claims, found);
     if let Some(class) = gateway.spec().get_str("gatewayClassName").filter(|_| !served) {
-        let class = format!("GatewayClass/{class}");
+        let class = ObjectRef::new(GATEWAY_API, "GatewayClass", "", class);
         found.refuse((id, listeners_field()), class, &gateway.id, no_valid_listener(gateway));
     }
     let allowed = gateway.spec().at(&["allowedListeners", "namespaces"]);
-    let allowed = allowed.and_then(Allowed::read).unwrap_or(Allowed::Nobody);
+    let allowed = allowed.and_then(AllowedNamespaces::read).unwrap_or(AllowedNamespaces::None);
     for &set_id in sets {
         let set = &index.objects[set_id];
-        if !allowed.lets_in(&gateway.id.namespace, &Namespace::named(index.objects, &set.id.namespace)) {
-            let from = allowed.describe(&gateway.id.namespace);
-            let message = format!("{} lets in listeners from {from}: see its `spec.allowedListeners`", gateway.id);
-            let refusal = Refusal::new("NotAllowed", message);
-            found.refuse((set_id, parent_ref()), &gateway.id, &set.id, refusal);
+        if !allowed.allow(&gateway.id.namespace, &Namespace::named(index.objects, &set.id.namespace)) {
+            let (gateway, allowed) = (gateway.id.clone(), allowed.cloned());
+            let refusal = ParentRefusal::ListenerSetNotAllowed { gateway, allowed };
+            found.refuse((set_id, parent_ref()), &index.objects[id].id, &set.id, refusal);
         } else if judge(index, set_id, set, &mut claims, found) {
             found.links.push((NodeId::whole(id), NodeId::whole(set_id)));
         } else {
@@ -77,7 +80,7 @@ pub fn link(index: &Index, id: ObjectId, sets: &[ObjectId], found: &mut Found) {
 /// against `claims`; inside one object nobody wins.
 fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Claims<'o>, found: &mut Found) -> bool {
     let listeners = index.listeners(id);
-    let lost: Vec<Option<&'static str>> = listeners.iter().map(|listener| claims.conflict(listener, 0)).collect();
+    let lost: Vec<Option<ListenerConflict>> = listeners.iter().map(|listener| claims.conflict(listener, 0)).collect();
     let mut own = Claims::default();
     for (listener, _) in listeners.iter().zip(&lost).filter(|(_, lost)| lost.is_none()) {
         own.add(listener);
@@ -85,33 +88,28 @@ fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Cl
     }
     let mut served = false;
     for (position, (listener, lost)) in listeners.iter().zip(lost).enumerate() {
-        let mut refuse = |refusal| {
+        let mut refuse = |refusal: RefusalCause| {
             let asked = (id, listeners_field().index(position));
-            found.refuse(asked, &owner.id, format!("{}#{}", owner.id, listener.name), refusal);
+            let child = NodeRef { object: owner.id.clone(), section: Some(listener.name.into()) };
+            found.refuse(asked, &owner.id, child, refusal);
         };
         let conflict = match lost {
-            Some(reason) => Some(Refusal::new(reason, format!("{} is taken by an older claim", claim(listener)))),
-            None => own.conflict(listener, 1).map(|reason| {
-                Refusal::new(
-                    reason,
-                    format!(
-                        "more than one listener of {} claims {}: none of them is served",
-                        owner.id,
-                        claim(listener)
-                    ),
-                )
+            Some(conflict) => Some(ListenerRefusal::ConflictsWithOlder { conflict, claim: listener.into() }),
+            None => own.conflict(listener, 1).map(|conflict| ListenerRefusal::ConflictsWithin {
+                conflict,
+                claim: listener.into(),
+                owner: owner.id.clone(),
             }),
         };
-        let trust = certificates::check(index, owner, listener, &mut refuse);
+        let trust = certificates::check(index, owner, listener, |refusal| refuse(refusal.into()));
         let fault = conflict.or_else(|| unsupported_protocol(listener)).or(trust);
-        let unserved: Vec<&str> = listener.unserved_kinds().collect();
+        let unserved: Shortlist<SmolStr> = listener.unserved_kinds().map(Into::into).collect();
         if !unserved.is_empty() {
-            let message = format!("a listener of its protocol cannot serve {}", why::list(unserved.iter()));
-            refuse(Refusal::new("InvalidRouteKinds", message));
+            refuse(ListenerRefusal::UnsupportedRouteKinds(unserved).into());
         }
         match fault {
             Some(fault) => {
-                refuse(fault);
+                refuse(fault.into());
                 found.unserved.push(index.section(id, position));
             }
             None => served = true,
@@ -120,17 +118,18 @@ fn judge<'o>(index: &Index<'o>, id: ObjectId, owner: &'o Object, claims: &mut Cl
     served
 }
 
-/// The reasons for which a listener is not served. What else is wrong with one does not keep it from serving.
-const UNSERVED: [&str; 4] = ["HostnameConflict", "ProtocolConflict", "UnsupportedProtocol", "NoValidCACertificate"];
-
 impl Topology {
     /// Why a listener is not served.
-    pub fn why_unserved(&self, objects: &Objects, listener: NodeId) -> Option<&Refused> {
+    pub fn why_unserved(&self, objects: &Objects, listener: NodeId) -> Option<&RefusedLink> {
         if self.served(listener) {
             return None;
         }
-        let name = self.name(objects, listener);
-        self.refused(objects).iter().find(|it| it.child == name && UNSERVED.contains(&it.reason))
+        let node = self.node(listener);
+        let (owner, section) = (node.owner.object()?, node.section.as_ref());
+        let is_of_listener = |it: &&RefusedLink| it.by == owner && it.child.section.as_ref() == section;
+        let keeps_unserved =
+            |it: &&RefusedLink| matches!(&it.cause, RefusalCause::Listener(refusal) if refusal.is_unserved());
+        self.refused(objects).iter().filter(is_of_listener).find(keeps_unserved)
     }
 }
 
@@ -142,25 +141,14 @@ fn listeners_field() -> Path {
     Path::parse("spec.listeners")
 }
 
-fn no_valid_listener(owner: &Object) -> Refusal {
-    let message = match owner.spec().list_at("listeners") {
-        [] => "it has no listeners",
-        _ => "none of its listeners is valid",
-    };
-    Refusal::new("ListenersNotValid", message)
-}
-
-fn unsupported_protocol(listener: &Listener) -> Option<Refusal> {
-    let protocol = listener.spec.get_str("protocol").unwrap_or_default();
-    let message = format!("protocol `{protocol}` is none of HTTP, HTTPS, TLS, TCP and UDP: no route can attach");
-    (listener.protocol == Protocol::Unknown).then(|| Refusal::new("UnsupportedProtocol", message))
-}
-
-fn claim(listener: &Listener) -> String {
-    let protocol = listener.spec.get_str("protocol").unwrap_or_default();
-    match (listener.protocol.has_hostnames(), listener.hostname) {
-        (false, _) => format!("port {} ({protocol})", listener.port),
-        (true, "") => format!("port {} ({protocol}) for any hostname", listener.port),
-        (true, hostname) => format!("port {} ({protocol}) for `{hostname}`", listener.port),
+fn no_valid_listener(owner: &Object) -> ListenerRefusal {
+    match owner.spec().list_at("listeners") {
+        [] => ListenerRefusal::NoListeners,
+        _ => ListenerRefusal::NoneValid,
     }
+}
+
+fn unsupported_protocol(listener: &Listener) -> Option<ListenerRefusal> {
+    let protocol = listener.spec.get_str("protocol").unwrap_or_default();
+    (listener.protocol == Protocol::Unknown).then(|| ListenerRefusal::UnsupportedProtocol(protocol.into()))
 }

@@ -8,9 +8,9 @@ use super::api::{GATEWAY_API, LISTENER_OWNERS};
 use super::delegation::{BY_LABEL, Delegation};
 use super::listeners::Listener;
 use super::reference::Reference;
-use super::refusal::{Denied, Refusal, Refused};
+use super::refusal::{RefusalCause, RefusedLink, StoredRefusal};
 use super::sections::Section;
-use super::{NodeId, Topology};
+use super::{NodeId, NodeRef, Topology};
 use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Path;
 
@@ -86,21 +86,20 @@ pub struct Found {
     /// The listeners that nobody can reach.
     pub unserved: Vec<NodeId>,
     /// By who asked.
-    pub denied: Vec<(ObjectId, Denied)>,
+    pub denied: Vec<(ObjectId, StoredRefusal)>,
 }
 
 impl Found {
-    /// `by` asked for it, at `path`: in words.
+    /// Refuses the link that an object asks for at a path.
     pub fn refuse(
         &mut self,
         (by, path): (ObjectId, Path),
-        parent: impl ToString,
-        child: impl ToString,
-        refusal: Refusal,
+        parent: impl Into<NodeRef>,
+        child: impl Into<NodeRef>,
+        cause: impl Into<RefusalCause>,
     ) {
-        let (parent, child, Refusal { reason, message }) = (parent.to_string(), child.to_string(), refusal);
-        let refused = Refused { parent, child, reason, message, by, path };
-        self.denied.push((by, Denied::Told(Box::new(refused))));
+        let refused = RefusedLink { parent: parent.into(), child: child.into(), cause: cause.into(), by, path };
+        self.denied.push((by, StoredRefusal::Explained(Box::new(refused))));
     }
 
     /// Adds others, one after the other.

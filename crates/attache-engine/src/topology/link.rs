@@ -10,9 +10,9 @@ use super::api::{self, GATEWAY_API, RouteKind};
 use super::build::class_of;
 use super::delegation::Delegation;
 use super::index::{Found, Index};
-use super::refusal::{Denied, Refusal};
+use super::refusal::{ParentRefusal, StoredRefusal};
 use super::routes::{ParentRequest, RouteAttacher};
-use super::{NodeId, Topology, backends, contest, delegation, gateways};
+use super::{NodeId, NodeRef, Topology, backends, contest, delegation, gateways};
 use crate::object::{Object, ObjectId, Objects};
 use crate::value::Path;
 
@@ -89,7 +89,7 @@ pub fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
         for (route, refusal) in contest::losers(index, listener, routes) {
             lost.insert((node, NodeId::whole(route)));
             let asked = (route, Path::parse("spec.hostnames"));
-            found.refuse(asked, topology.name(index.objects, node), &index.objects[route].id, refusal);
+            found.refuse(asked, topology.node_ref(index.objects, node), &index.objects[route].id, refusal);
         }
     }
     found.links.retain(|link| !lost.contains(link));
@@ -116,17 +116,16 @@ fn unwanted(objects: &Objects, delegations: &[Delegation], found: &Found) -> Fou
         return unwanted;
     }
     let given: HashSet<(ObjectId, ObjectId)> = delegations.iter().map(|one| (one.parent, one.child)).collect();
-    let told = found.denied.iter().filter_map(|(_, denied)| match denied {
-        Denied::Told(refused) => Some((refused.parent.as_str(), refused.child.as_str())),
+    let refused = found.denied.iter().filter_map(|(_, denied)| match denied {
+        StoredRefusal::Explained(refused) => Some((&refused.parent, &refused.child)),
         _ => None,
     });
-    let refused: HashSet<(&str, &str)> = told.collect();
+    let refused: HashSet<(&NodeRef, &NodeRef)> = refused.collect();
     for (parent, child_id) in found.adopted.iter().filter(|link| !given.contains(*link)) {
         let [parent, child] = [parent, child_id].map(|id| &objects[*id].id);
-        if !refused.contains(&(&*parent.to_string(), &*child.to_string())) {
-            let message = format!("{parent} does not delegate to it: no rule of it names it as a backend");
+        if !refused.contains(&(&parent.into(), &child.into())) {
             let asked = (*child_id, Path::parse("spec.parentRefs"));
-            unwanted.refuse(asked, parent, child, Refusal::new("NoMatchingParent", message));
+            unwanted.refuse(asked, parent, child, ParentRefusal::NotDelegated { parent: parent.clone() });
         }
     }
     unwanted

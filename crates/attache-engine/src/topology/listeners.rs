@@ -1,7 +1,7 @@
 //! Listeners of Gateways and ListenerSets: what they say, and whom they let in.
 
 use super::api::{GATEWAY_API, Protocol, RouteKind, RouteKinds};
-use super::namespaces::Allowed;
+use super::namespaces::AllowedNamespaces;
 use crate::value::Value;
 
 /// One listener, as its owner's spec says.
@@ -12,7 +12,7 @@ pub struct Listener<'o> {
     pub protocol: Protocol,
     /// Empty for any.
     pub hostname: &'o str,
-    pub allowed: Allowed<'o>,
+    pub allowed: AllowedNamespaces<&'o Value>,
     /// The kinds of route that it serves: those of its protocol, or the fewer that it names.
     pub kinds: RouteKinds,
     pub spec: &'o Value,
@@ -26,7 +26,10 @@ impl<'o> Listener<'o> {
             port: spec.get("port").and_then(Value::as_int).unwrap_or_default(),
             protocol,
             hostname: hostname_of(spec),
-            allowed: spec.at(&["allowedRoutes", "namespaces"]).and_then(Allowed::read).unwrap_or(Allowed::Same),
+            allowed: spec
+                .at(&["allowedRoutes", "namespaces"])
+                .and_then(AllowedNamespaces::read)
+                .unwrap_or(AllowedNamespaces::Same),
             kinds: served_kinds(spec, protocol),
             spec,
         }

@@ -27,6 +27,7 @@ mod namespaces;
 mod naming;
 mod needs_rebuild;
 mod node;
+mod node_ref;
 mod order;
 pub(crate) mod reference;
 mod refusal;
@@ -36,7 +37,6 @@ pub(crate) mod routes;
 pub(crate) mod sections;
 #[cfg(test)]
 mod tests;
-mod why;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -47,17 +47,24 @@ use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::persistent::PersistentVec;
 use crate::value::Value;
 use listeners::Listener;
-use refusal::Denied;
+use refusal::StoredRefusal;
 
 pub use crate::level::Level;
+pub use api::{RouteKind, RouteKinds};
 pub(crate) use edit::Edited;
 pub use grants::Grants;
 pub use labels::label;
-pub use namespaces::Namespace;
+pub use namespaces::{AllowedNamespaces, Namespace};
 pub(crate) use needs_rebuild::NeedsRebuild;
 pub(crate) use node::NodeVec;
 pub use node::{Node, NodeId, NodeMap, Owner};
-pub use refusal::{Refusal, Refused};
+
+pub use node_ref::NodeRef;
+pub use refusal::{
+    BackendRefusal, CertificateRefusal, ClosedListener, DelegationQuery, DelegationRefusal, ListenerClaim,
+    ListenerConflict, ListenerHostname, ListenerPort, ListenerRefusal, MissingGrant, MissingObject, MissingPort,
+    ParentRefusal, PortName, RefusalCause, RefusalReason, RefusedLink, Shortlist,
+};
 pub(crate) use relink::LinkSides;
 
 #[cold]
@@ -79,8 +86,8 @@ pub struct Topology {
     depths: Arc<HashMap<ObjectId, u32>>,
     order: OnceLock<Arc<[NodeId]>>,
     /// By who asked.
-    denied: PersistentVec<Vec<Denied>>,
-    refused: OnceLock<Arc<[Refused]>>,
+    denied: PersistentVec<Vec<StoredRefusal>>,
+    refused: OnceLock<Arc<[RefusedLink]>>,
 }
 
 impl Topology {
@@ -219,6 +226,11 @@ impl Topology {
             Owner::Object(id) => &objects[id].id,
             Owner::Named(at) => &self.named[at as usize],
         }
+    }
+
+    /// Who a node is, with its section.
+    pub fn node_ref(&self, objects: &Objects, node: NodeId) -> NodeRef {
+        NodeRef { object: self.id(objects, node).clone(), section: self.node(node).section.clone() }
     }
 
     /// `Kind/namespace/name#section`.

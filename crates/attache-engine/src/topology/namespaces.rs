@@ -23,44 +23,60 @@ impl<'o> Namespace<'o> {
     }
 }
 
-/// From which namespaces somebody lets others in: `namespaces` of `allowedRoutes` and `allowedListeners`.
-#[derive(Clone, Copy, Debug)]
-pub enum Allowed<'o> {
+/// The namespaces from which a listener allows routes, or a Gateway ListenerSets: `namespaces` of `allowedRoutes` and of
+/// `allowedListeners`. `S` is a label selector, owned or borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AllowedNamespaces<S = Value> {
+    /// Every namespace.
     All,
+    /// The namespace of the listener or Gateway.
     Same,
-    Nobody,
-    Selector(&'o Value),
+    /// No namespace.
+    None,
+    /// The namespaces whose labels this selector matches.
+    Selector(S),
 }
 
-impl<'o> Allowed<'o> {
-    /// Reads `{from, selector}`; `None` when it says nothing that can be understood.
-    pub fn read(namespaces: &'o Value) -> Option<Self> {
+impl<'o> AllowedNamespaces<&'o Value> {
+    /// Reads `{from, selector}`; `None` if `from` is missing or unknown.
+    pub(super) fn read(namespaces: &'o Value) -> Option<Self> {
         match namespaces.get_str("from")? {
-            "All" => Some(Allowed::All),
-            "Same" => Some(Allowed::Same),
-            "None" => Some(Allowed::Nobody),
-            "Selector" => Some(Allowed::Selector(namespaces.get("selector").unwrap_or(&Value::Null))),
+            "All" => Some(AllowedNamespaces::All),
+            "Same" => Some(AllowedNamespaces::Same),
+            "None" => Some(AllowedNamespaces::None),
+            "Selector" => Some(AllowedNamespaces::Selector(namespaces.get("selector").unwrap_or(&Value::Null))),
             _ => None,
         }
     }
 
-    /// Whether the owner, who lives in `home`, lets in what lives in `guest`.
-    pub fn lets_in(self, home: &str, guest: &Namespace) -> bool {
+    /// Whether an owner in namespace `own` allows objects of namespace `other`.
+    pub(super) fn allow(self, own: &str, other: &Namespace) -> bool {
         match self {
-            Allowed::All => true,
-            Allowed::Same => home == guest.name,
-            Allowed::Nobody => false,
-            Allowed::Selector(selector) => selects(selector, |key| guest.label(key)),
+            AllowedNamespaces::All => true,
+            AllowedNamespaces::Same => own == other.name,
+            AllowedNamespaces::None => false,
+            AllowedNamespaces::Selector(selector) => selects(selector, |key| other.label(key)),
         }
     }
 
-    /// Completes "lets in … from".
-    pub fn describe(self, home: &str) -> String {
+    pub(super) fn cloned(self) -> AllowedNamespaces {
         match self {
-            Allowed::All => "all namespaces".to_owned(),
-            Allowed::Same => format!("namespace `{home}` only"),
-            Allowed::Nobody => "no namespace".to_owned(),
-            Allowed::Selector(selector) => {
+            AllowedNamespaces::All => AllowedNamespaces::All,
+            AllowedNamespaces::Same => AllowedNamespaces::Same,
+            AllowedNamespaces::None => AllowedNamespaces::None,
+            AllowedNamespaces::Selector(selector) => AllowedNamespaces::Selector(selector.clone()),
+        }
+    }
+}
+
+impl AllowedNamespaces {
+    /// Completes the sentence "lets in … from", for an owner in namespace `own`.
+    pub(super) fn describe(&self, own: &str) -> String {
+        match self {
+            AllowedNamespaces::All => "all namespaces".to_owned(),
+            AllowedNamespaces::Same => format!("namespace `{own}` only"),
+            AllowedNamespaces::None => "no namespace".to_owned(),
+            AllowedNamespaces::Selector(selector) => {
                 format!("namespaces with labels `{}` only", serde_json::to_string(selector).unwrap_or_default())
             }
         }

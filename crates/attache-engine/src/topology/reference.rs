@@ -1,9 +1,8 @@
 //! How one object names another: parentRefs, backendRefs, certificateRefs.
 
-use std::fmt;
-
+use super::NodeRef;
 use super::api::GATEWAY_API;
-use crate::object::{ObjectId, Objects};
+use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,15 +53,18 @@ impl<'o> Reference<'o> {
         Some(reference)
     }
 
+    /// The name of the object.
+    pub fn object_ref(&self) -> ObjectRef {
+        ObjectRef::new(self.group, self.kind, self.namespace, self.name)
+    }
+
     pub fn find(&self, objects: &Objects) -> Option<ObjectId> {
         objects.lookup(self.group, self.kind, self.namespace, self.name)
     }
 }
 
-/// As nodes are written: `Kind/namespace/name#section`.
-impl fmt::Display for Reference<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.kind, self.namespace, self.name)?;
-        self.section.map_or(Ok(()), |section| write!(f, "#{section}"))
+impl From<Reference<'_>> for NodeRef {
+    fn from(reference: Reference<'_>) -> NodeRef {
+        NodeRef { object: reference.object_ref(), section: reference.section.map(Into::into) }
     }
 }

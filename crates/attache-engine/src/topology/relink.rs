@@ -6,7 +6,7 @@ use super::ids::Ids;
 use super::index::{Found, Index};
 use super::needs_rebuild::NeedsRebuild;
 use super::node::Node;
-use super::refusal::Denied;
+use super::refusal::StoredRefusal;
 use super::routes::{ParentRequest, RouteAttacher};
 use super::sections::Section;
 use super::{Level, NodeId, Topology, backends, link};
@@ -38,7 +38,7 @@ struct OfRoute<'f> {
     first_rule: u32,
     backends: &'f [(u32, NodeId)],
     ports: &'f [(NodeId, u32)],
-    denied: &'f [(ObjectId, Denied)],
+    denied: &'f [(ObjectId, StoredRefusal)],
 }
 
 /// Routes with the parents that they have no more, and that they have now.
@@ -174,7 +174,7 @@ impl Topology {
             [route].into_iter().chain(self.sections(route)).for_each(|node| self.settle_live(node, edited));
         }
         let known = self.denied.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
-        let stays = |denied: &&Denied| if denied.is_below() { !below } else { !above };
+        let stays = |denied: &&StoredRefusal| if denied.is_of_backend() { !below } else { !above };
         let denied = found.denied.iter().map(|(_, denied)| denied).chain(known.iter().filter(stays));
         if !denied.clone().eq(known) {
             let denied = denied.cloned().collect();
@@ -228,7 +228,7 @@ impl Topology {
     }
 
     /// Takes note of what an object asks for in vain.
-    pub(super) fn deny(&mut self, by: ObjectId, denied: Vec<Denied>) {
+    pub(super) fn deny(&mut self, by: ObjectId, denied: Vec<StoredRefusal>) {
         if self.denied.get(by.0 as usize).map_or(&[][..], Vec::as_slice) != denied {
             *self.denied.entry(by.0 as usize) = denied;
         }

@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 use super::edit::Edited;
 use super::ids::Ids;
 use super::index::{Found, Index};
-use super::refusal::Denied;
+use super::refusal::StoredRefusal;
 use super::{NodeId, Topology, gateways, link};
 use crate::object::{ObjectId, Objects};
 
@@ -41,7 +41,7 @@ impl Topology {
         }
         orphans.iter().for_each(|set| self.set_gateway(NodeId::whole(*set), &[], edited));
         let unserved: HashSet<NodeId> = found.unserved.into_iter().collect();
-        let mut denied: HashMap<ObjectId, Vec<Denied>> = HashMap::new();
+        let mut denied: HashMap<ObjectId, Vec<StoredRefusal>> = HashMap::new();
         found.denied.into_iter().for_each(|(by, it)| denied.entry(by).or_default().push(it));
         for owner in owners {
             for listener in self.sections(NodeId::whole(owner)) {

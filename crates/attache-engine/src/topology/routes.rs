@@ -6,10 +6,12 @@ use super::index::{Found, Index, dedup_after};
 use super::listeners::{Listener, hostname_of};
 use super::namespaces::Namespace;
 use super::reference::Reference;
-use super::refusal::{Denied, Refusal};
-use super::{Level, NodeId, Topology, sections, why};
+use super::refusal::{
+    ClosedListener, ListenerHostname, MissingObject, MissingPort, ParentRefusal, RefusedLink, StoredRefusal,
+};
+use super::{Level, NodeId, Topology, sections};
 use crate::object::{Object, ObjectId, Objects};
-use crate::value::Value;
+use crate::value::{Path, Value};
 
 /// A route that asks to be let in.
 #[derive(Debug)]
@@ -110,7 +112,7 @@ impl<'i, 'o> RouteAttacher<'i, 'o> {
         let (links, frontends) = (found.links.len(), found.frontends.len());
         for asked in asked {
             if guest.ask(self.index, &asked, found).is_err() {
-                found.denied.push((id, Denied::Parent(asked.position)));
+                found.denied.push((id, StoredRefusal::Parent(asked.position)));
             }
         }
         dedup_after(links, &mut found.links);
@@ -118,29 +120,39 @@ impl<'i, 'o> RouteAttacher<'i, 'o> {
     }
 }
 
-/// Why the parentRef at a position is refused, after the names of parent and route.
-pub fn refusal<'o>(
-    index: &Index<'o>,
-    id: ObjectId,
-    route: &'o Object,
-    position: usize,
-) -> Option<(String, String, Refusal)> {
+/// Explains why the parentRef at a position, which is at that path, is refused.
+pub fn explain(index: &Index<'_>, by: ObjectId, position: usize, path: Path) -> Option<RefusedLink> {
+    let route = index.objects.get(by)?;
     let guest = RouteView::of(index, route)?;
     let parent = Reference::parent(route.spec().list_at("parentRefs").get(position)?, &route.id.namespace)?;
-    let asked = ParentRequest::at(index.objects, id, position, parent);
+    let asked = ParentRequest::at(index.objects, by, position, parent);
     let closed = guest.ask(index, &asked, &mut Found::default()).err()?;
     let listeners = asked.found.map_or(&[][..], |owner| index.listeners(owner));
     let named = listeners.iter().filter(|listener| is_named(listener, &parent));
+    let not_found = || ParentRefusal::NotFound(MissingObject::new(index.objects, &parent));
     let refusal = match closed {
-        Closed::NoSuchParent => why::no_such_parent(index.objects, &parent),
-        Closed::NoSuchListener => why::no_such_listener(&parent, listeners),
-        Closed::NotAllowed => why::not_allowed(&guest, parent.namespace, named),
-        Closed::NoCommonHostname => {
-            why::no_common_hostname(&guest, named.filter(|listener| guest.is_allowed(listener, parent.namespace)))
+        Closed::NoSuchParent => not_found(),
+        Closed::NoSuchListener => ParentRefusal::NoSuchListener {
+            parent: parent.object_ref(),
+            section: parent.section.map(Into::into),
+            port: parent.port,
+            existing: listeners.iter().map(Into::into).collect(),
+        },
+        Closed::NotAllowed => ParentRefusal::NotAllowedByListeners(
+            named.map(|listener| guest.closed_listener(listener, parent.namespace)).collect(),
+        ),
+        Closed::NoCommonHostname => ParentRefusal::NoCommonHostname {
+            hostnames: guest.hostnames().map(Into::into).collect(),
+            listeners: named
+                .filter(|listener| guest.is_allowed(listener, parent.namespace))
+                .map(|it| ListenerHostname { listener: it.name.into(), hostname: it.hostname.into() })
+                .collect(),
+        },
+        Closed::NoSuchPort => {
+            MissingPort::new(index.objects, &parent).map_or_else(not_found, ParentRefusal::NoSuchPort)
         }
-        Closed::NoSuchPort => why::no_such_port(index.objects, &parent),
     };
-    Some((parent.to_string(), route.id.to_string(), refusal))
+    Some(RefusedLink { parent: parent.into(), child: (&route.id).into(), cause: refusal.into(), by, path })
 }
 
 impl<'o> RouteView<'o> {
@@ -199,7 +211,17 @@ impl<'o> RouteView<'o> {
 
     /// Whether a listener, whose owner lives in `home`, lets in routes such as this one.
     fn is_allowed(&self, listener: &Listener, home: &str) -> bool {
-        listener.kinds.contains(self.kind) && listener.allowed.lets_in(home, &self.namespace)
+        listener.kinds.contains(self.kind) && listener.allowed.allow(home, &self.namespace)
+    }
+
+    /// Why a listener, whose owner lives in `home`, does not allow it.
+    fn closed_listener(&self, listener: &Listener, home: &str) -> ClosedListener {
+        let name = listener.name.into();
+        if listener.kinds.contains(self.kind) {
+            ClosedListener::Namespace { listener: name, own: home.into(), allowed: listener.allowed.cloned() }
+        } else {
+            ClosedListener::Kind { listener: name, served: listener.kinds }
+        }
     }
 
     fn fits(&self, listener: &Listener) -> bool {

@@ -56,7 +56,7 @@ fn topology(engine: &Engine, records: &mut Vec<String>) {
     }
     for it in topology.refused(engine.objects()) {
         let by = &engine.objects()[it.by].id;
-        records.push(format!("refused {} > {}: {} {} by {by} {}", it.parent, it.child, it.reason, it.message, it.path));
+        records.push(format!("refused {} > {}: {} {} by {by} {}", it.parent, it.child, it.reason(), it.cause, it.path));
     }
 }
 

@@ -228,7 +228,7 @@ fn backend_row(table: &mut Table, what: &str, backend: &Backend, gets: &str, fai
     match &backend.found {
         Ok(_) => row(table, what, name, gets),
         Err(refusal) => {
-            let fault = format!("{fails}: {}: {}", refusal.reason, refusal.message);
+            let fault = format!("{fails}: {}: {refusal}", refusal.reason());
             table.row([paint(DIM, what).into(), name, paint(BAD, fault).into()]);
         }
     }

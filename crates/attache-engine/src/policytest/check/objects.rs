@@ -64,14 +64,15 @@ pub fn refusal(checker: &Checker<'_>, expected: &ExpectedRefusal) -> Result<(), 
     let is_named = |name: &str, query: &NodeQuery| query.full_names().any(|full| full == name);
     let engine = checker.engine;
     let refused = engine.topology().refused(engine.objects()).iter();
-    let mut refused =
-        refused.filter(|it| is_named(&it.parent, &expected.parent) && is_named(&it.child, &expected.child));
+    let mut refused = refused.filter(|it| {
+        is_named(&it.parent.to_string(), &expected.parent) && is_named(&it.child.to_string(), &expected.child)
+    });
     let about = || format!("{} below {}", expected.child, expected.parent);
     let Some(refused) = refused.next() else { return Err(CheckError::missing(about(), "it is not refused")) };
     let mut comparison = Comparison::default();
-    comparison.add("reason", Value::Str(expected.reason.clone()), Value::str(refused.reason));
+    comparison.add("reason", Value::Str(expected.reason.clone()), Value::str(refused.reason().as_str()));
     if let Some(message) = &expected.message {
-        comparison.add_part("message", message, &refused.message);
+        comparison.add_part("message", message, &refused.cause.to_string());
     }
     comparison.result(about)
 }

@@ -50,7 +50,8 @@ pub fn check(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<(), Ch
         compare_each(&mut comparison, "backends", &expected.backends, &trace, weight);
     }
     if !expected.invalid.is_empty() {
-        let reason = |backend: &Backend| backend.found.as_ref().err().map(|refusal| Value::str(refusal.reason));
+        let reason =
+            |backend: &Backend| backend.found.as_ref().err().map(|refusal| Value::str(refusal.reason().as_str()));
         compare_each(&mut comparison, "invalid", &expected.invalid, &trace, reason);
     }
     compare_part(&mut comparison, "redirect", expected.redirect.as_ref(), redirect(&trace));

@@ -67,7 +67,7 @@ pub fn show(docs: Json) -> Shown {
         }
     }
     let refused = topology.refused(&objects).iter();
-    let refused = refused.map(|r| format!("{} > {}: {}: {}", r.parent, r.child, r.reason, r.message)).collect();
+    let refused = refused.map(|r| format!("{} > {}: {}: {}", r.parent, r.child, r.reason(), r.cause)).collect();
     Shown { links, refused, objects, topology }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attache_engine::topology::{Level, Refused};
+use attache_engine::topology::Level;
 
-use attache_answers::topology::{Graph, Vertex};
+use attache_answers::topology::{Graph, RefusedEdge, Vertex};
 
 /// Nodes in an order in which parents stand before their children, also those that refused them, unless they go
 /// round in a circle.
@@ -18,7 +18,7 @@ pub struct Picture {
 pub struct Link {
     pub parent: usize,
     pub child: usize,
-    pub refused: Option<Refused>,
+    pub refused: Option<RefusedEdge>,
 }
 
 impl Picture {

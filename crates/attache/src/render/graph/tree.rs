@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use attache_engine::names::plural;
-use attache_engine::topology::{Level, Refused};
+use attache_engine::topology::Level;
 
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
 use crate::render::{Screen, cut, some};
-use attache_answers::topology::{Graph, Vertex};
+use attache_answers::topology::{Graph, RefusedEdge, Vertex};
 
 /// How many children of one kind are shown before the rest is only counted.
 const MOST: usize = 12;
@@ -82,7 +82,7 @@ struct Forest<'g> {
     graph: &'g Graph,
     parents: Vec<Vec<usize>>,
     children: Vec<Vec<usize>>,
-    refused: BTreeMap<&'g str, Vec<&'g Refused>>,
+    refused: BTreeMap<&'g str, Vec<&'g RefusedEdge>>,
     everything: bool,
 }
 
@@ -100,7 +100,7 @@ enum What<'g> {
         namespace: usize,
         members: Vec<usize>,
     },
-    Refused(&'g Refused),
+    Refused(&'g RefusedEdge),
     /// Nodes that are only counted, and the command that shows them.
     More {
         count: usize,
@@ -179,8 +179,8 @@ impl<'g> Forest<'g> {
     }
 }
 
-fn by_parent(graph: &Graph) -> BTreeMap<&str, Vec<&Refused>> {
-    let mut refused: BTreeMap<&str, Vec<&Refused>> = BTreeMap::new();
+fn by_parent(graph: &Graph) -> BTreeMap<&str, Vec<&RefusedEdge>> {
+    let mut refused: BTreeMap<&str, Vec<&RefusedEdge>> = BTreeMap::new();
     for one in &graph.refused {
         refused.entry(&one.parent).or_default().push(one);
     }
@@ -211,8 +211,8 @@ fn write_vertex(vertex: &Vertex, note: &str, most: usize, line: &Line<'_>, scree
     Ok(())
 }
 
-fn write_refused(refused: &Refused, indent: &str, screen: &mut Screen) -> io::Result<()> {
-    let Refused { child, reason, message, .. } = refused;
+fn write_refused(refused: &RefusedEdge, indent: &str, screen: &mut Screen) -> io::Result<()> {
+    let RefusedEdge { child, reason, message, .. } = refused;
     writeln!(screen, "{} {}  {}", paint(BAD, LOST_MARK), paint(OBJECT, child), paint(BAD, reason))?;
     write_message(message, indent, screen)
 }
@@ -235,7 +235,7 @@ fn write_strays(graph: &Graph, screen: &mut Screen) -> io::Result<()> {
     if strays.peek().is_some() {
         writeln!(screen, "\n{}", paint(HEAD, "Not attached"))?;
     }
-    for Refused { parent, child, reason, message, .. } in strays {
+    for RefusedEdge { parent, child, reason, message } in strays {
         let mark = paint(BAD, LOST_MARK);
         writeln!(screen, "{mark} {} to {}  {}", paint(OBJECT, child), paint(OBJECT, parent), paint(BAD, reason))?;
         write_message(message, "", screen)?;
