@@ -21,7 +21,7 @@ fuzz_target!(|input: &str| {
     let ask = || {
         let mut reading = text::read(&Arc::from("world.yaml"), WORLD);
         reading.objects.extend(text::read(&Arc::from("input.yaml"), input).objects);
-        let engine = Engine::new(Objects::new(reading.objects), &BUILT_IN, Settings { infer_unlabelled: true });
+        let engine = Engine::new(Objects::new(reading.objects), &BUILT_IN, Settings { infer_unlabelled: true, ..Settings::default() });
         few_scopes(&engine).then(|| answer::answer(&engine))
     };
     assert_eq!(ask(), ask());

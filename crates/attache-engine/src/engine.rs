@@ -31,7 +31,7 @@ pub struct Engine {
 impl Engine {
     /// Works out the topology and what is attached to it. Chains, and what they come to, are worked out when somebody asks.
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Engine {
-        let (kinds, kind_problems) = Registry::new(built_in, &objects, settings);
+        let (kinds, kind_problems) = Registry::new(built_in, &objects, &settings);
         let policies = Policies::read(&objects, &kinds);
         let virtual_targets = attachment::virtual_targets(&objects, &kinds, &policies);
         let topology = Topology::build(&objects, &virtual_targets);

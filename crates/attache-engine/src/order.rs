@@ -8,8 +8,7 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 use crate::attachment::Attachment;
-use crate::fold::Units;
-use crate::kinds::{Conflicts, KindId, Pattern, PatternFit, PolicyKind, Registry, SameLevel};
+use crate::kinds::{Conflicts, KindId, Pattern, PatternFit, PolicyKind, Registry, SameLevel, Units};
 use crate::object::Objects;
 use crate::policy::{Policies, Policy};
 use crate::problem::Problem;
@@ -242,7 +241,7 @@ pub fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<Pro
 /// The paths of all leaves, or of the named fields that are there.
 fn leaves(spec: &Value, fields: &[Pattern]) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
-    let units = if fields.is_empty() { Units::leaves() } else { Units::only(fields) };
+    let units = if fields.is_empty() { Units::leaves() } else { Units::for_rules(fields) };
     units.each(spec, &mut Vec::new(), &mut |path, _| {
         if fields.is_empty() || fields.iter().any(|pattern| pattern.fit(path.iter()) == PatternFit::Exact) {
             found.push(path.to_vec());

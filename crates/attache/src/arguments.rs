@@ -30,7 +30,7 @@ pub struct Global {
 
 impl Global {
     pub fn settings(&self) -> Settings {
-        Settings { infer_unlabelled: self.infer_unlabelled }
+        Settings { infer_unlabelled: self.infer_unlabelled, ..Settings::default() }
     }
 
     /// The arguments that say where the input comes from, and what counts as a policy.

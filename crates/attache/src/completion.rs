@@ -144,7 +144,7 @@ impl Line {
             _ => source::load(&files, true, |group, kind| is_cluster_scoped(&kinds, group, kind)).objects,
         };
         let objects = Objects::new(objects);
-        let (kinds, _) = Registry::new(&kinds, &objects, Settings::default());
+        let (kinds, _) = Registry::new(&kinds, &objects, &Settings::default());
         (objects, kinds)
     }
 

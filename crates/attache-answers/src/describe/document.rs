@@ -102,7 +102,7 @@ struct OfTarget {
 #[derive(Debug, Serialize)]
 struct OfBlock {
     block: &'static str,
-    strategy: &'static str,
+    strategy: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     when: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -146,7 +146,7 @@ pub fn describe_policy<'i>(input: &Snapshot, id: PolicyId, problems: &'i [Findin
     let attached = engine.attachments().of(id).to.iter();
     let blocks = policy.blocks.iter().map(|block| OfBlock {
         block: block.which.name(),
-        strategy: block.strategy.name(),
+        strategy: block.strategy.name().to_owned(),
         when: condition(input, id, block).map(str::to_owned),
         removes: block.removes.iter().map(ToString::to_string).collect(),
         spec: block.spec.clone(),

@@ -1,49 +1,58 @@
-//! The terms on which policies meet at a node, as far as the node itself sets them.
+//! How nodes change the way in which policies merge.
 
 use crate::kinds::{PatternStep, PolicyKind, Strategy};
 use crate::object::Objects;
 use crate::topology::{Level, NodeId, Topology};
 use crate::value::Value;
 
-/// Nodes on the same terms share their chains.
+/// What the nodes of a chain change about how policies merge. Chains with equal contexts can be shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MergeContext {
-    /// How policies meet here, if not as the kind says.
-    pub strategy: Option<Strategy>,
-    /// Bit `n` stands for the kind's `yields_to_rule[n]`: the rule sets it itself.
+    /// The position in the kind's `strategy_on` of the strategy that counts instead of the kind's.
+    strategy: Option<u16>,
+    /// Bit `n` is set if the rule itself sets what the kind's `yields_to_rule[n]` names.
     rule_sets: u64,
 }
 
 impl MergeContext {
-    /// Whether nodes can set terms for policies of a kind.
-    pub fn matter(kind: &PolicyKind) -> bool {
+    /// Whether nodes can change how policies of a kind merge.
+    pub fn applies_to(kind: &PolicyKind) -> bool {
         !kind.strategy_on.is_empty() || !kind.yields_to_rule.is_empty()
     }
 
-    pub fn of(kind: &PolicyKind, objects: &Objects, topology: &Topology, node: NodeId) -> MergeContext {
-        let mut terms = MergeContext::default();
+    /// What one node changes.
+    pub fn at(kind: &PolicyKind, objects: &Objects, topology: &Topology, node: NodeId) -> MergeContext {
+        let mut context = MergeContext::default();
         match topology.node(node).level {
             Level::Route => {
                 let id = topology.id(objects, node);
                 let own = kind.strategy_on.iter().find(|(name, _)| name.is(&id.group, &id.kind));
-                terms.strategy = own.map(|(_, strategy)| *strategy);
+                // The first with the same strategy, so that kinds of routes with one strategy share chains.
+                let first = own.and_then(|(_, own)| kind.strategy_on.iter().position(|(_, other)| other == own));
+                context.strategy = first.and_then(|position| u16::try_from(position).ok());
             }
             Level::RouteRule => {
-                let Some(rule) = topology.section_value(objects, node) else { return terms };
+                let Some(rule) = topology.section_value(objects, node) else { return context };
                 for (i, yielding) in kind.yields_to_rule.iter().enumerate().take(64) {
-                    terms.rule_sets |= u64::from(is_set(rule, yielding.path.steps())) << i;
+                    context.rule_sets |= u64::from(is_set(rule, yielding.path.steps())) << i;
                 }
             }
             _ => {}
         }
-        terms
+        context
     }
 
-    pub fn and(self, other: MergeContext) -> MergeContext {
-        MergeContext { strategy: self.strategy.or(other.strategy), rule_sets: self.rule_sets | other.rule_sets }
+    /// Both of two contexts, of which this is the lower one.
+    pub fn and(self, above: MergeContext) -> MergeContext {
+        MergeContext { strategy: self.strategy.or(above.strategy), rule_sets: self.rule_sets | above.rule_sets }
     }
 
-    /// Whether the rule sets the `n`th of what policies yield to.
+    /// The strategy that counts instead of the kind's.
+    pub fn strategy(self, kind: &PolicyKind) -> Option<&Strategy> {
+        kind.strategy_on.get(usize::from(self.strategy?)).map(|(_, strategy)| strategy)
+    }
+
+    /// Whether the rule itself sets what the kind's `yields_to_rule[n]` names.
     pub fn rule_sets(self, n: usize) -> bool {
         n < 64 && self.rule_sets >> n & 1 == 1
     }

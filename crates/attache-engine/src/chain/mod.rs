@@ -30,8 +30,8 @@ pub enum Link {
     Node(NodeId),
     /// From here on, requests from this Namespace are meant, apart from all others.
     From(NodeId),
-    /// From here on, policies meet on these terms.
-    On(MergeContext),
+    /// From here on, policies merge in this context.
+    Context(MergeContext),
     /// From here on, there are only requests from this Namespace.
     Only(NodeId),
 }
@@ -41,14 +41,14 @@ impl Link {
     pub fn node(self) -> Option<NodeId> {
         match self {
             Link::Node(node) => Some(node),
-            Link::From(_) | Link::Only(_) | Link::On(_) => None,
+            Link::From(_) | Link::Only(_) | Link::Context(_) => None,
         }
     }
 
     /// The Namespace to whose requests it limits the chain.
     pub fn from(self) -> Option<NodeId> {
         match self {
-            Link::Node(_) | Link::On(_) => None,
+            Link::Node(_) | Link::Context(_) => None,
             Link::From(namespace) | Link::Only(namespace) => Some(namespace),
         }
     }
@@ -63,7 +63,7 @@ pub struct Chains {
 
 impl Default for Chains {
     fn default() -> Self {
-        let nothing = Some((ChainId::EMPTY, Link::On(MergeContext::default())));
+        let nothing = Some((ChainId::EMPTY, Link::Context(MergeContext::default())));
         Chains { links: [nothing].into_iter().collect(), by_link: PersistentIndex::default() }
     }
 }
@@ -137,11 +137,11 @@ impl Chains {
         self.links(chain).find_map(Link::from)
     }
 
-    /// The terms on which the policies of a chain meet.
-    pub fn terms(&self, chain: ChainId) -> MergeContext {
-        self.links(chain).fold(MergeContext::default(), |terms, link| match link {
-            Link::On(more) => terms.and(more),
-            Link::Node(_) | Link::From(_) | Link::Only(_) => terms,
+    /// The context in which the policies of a chain merge.
+    pub fn context(&self, chain: ChainId) -> MergeContext {
+        self.links(chain).fold(MergeContext::default(), |context, link| match link {
+            Link::Context(above) => context.and(above),
+            Link::Node(_) | Link::From(_) | Link::Only(_) => context,
         })
     }
 

@@ -1,273 +1,218 @@
-//! How one block meets what lower policies have said: filling what is missing, or replacing what is there.
+//! Merges blocks into a tree as their strategies decide, and notes what is lost.
 
 use smol_str::SmolStr;
 
+use super::incoming::Incoming;
 use super::tree::{Source, Tree};
-use super::units::Units;
-use crate::kinds::{Concatenate, Pattern, PatternFit};
+use crate::kinds::{Decision, MergeStrategy, Overlap, OverlapSide, PolicyKind, Units};
 use crate::value::{Segment, Value};
 
-/// Somebody's value at a path that is not, or no longer, part of the result.
+/// A value of a block at a path that is not, or no longer, part of the result.
 #[derive(Clone, Debug)]
 pub struct Lost {
     pub path: Vec<Segment>,
     pub loser: Source,
     pub winner: Source,
-    /// The winner took it away instead of setting it.
+    /// The winner removed it instead of setting it.
     pub removed: bool,
 }
 
-/// Whose value counts where two meet: the one that is held, for defaults, or the new one, for overrides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wins {
-    Held,
-    New,
+/// Who decides where two values meet.
+#[derive(Clone, Copy, Debug)]
+pub struct Arbiter<'s> {
+    pub strategy: &'s dyn MergeStrategy,
+    /// Whether what comes later has precedence.
+    pub prefers_incoming: bool,
 }
 
 #[derive(Debug)]
-pub struct Merge<'u> {
-    pub units: &'u Units,
-    /// Lists whose items are matched by a field, and which.
-    pub keys: &'u [(Pattern, SmolStr)],
-    /// Lists that defaults are put behind or before, scalar by scalar.
-    pub joined: &'u [(Pattern, Concatenate)],
+pub struct Merge<'k> {
+    pub kind: &'k PolicyKind,
+    pub units: &'k Units,
     pub lost: Vec<Lost>,
 }
 
 impl Merge<'_> {
-    /// As a default, whole: it counts only where nothing has been said.
-    pub fn fill_whole(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        if tree.is_empty() {
-            *tree = Tree::Piece(value.clone(), source);
-            return;
-        }
-        if let Some(lowest) = tree.lowest_source() {
-            self.lose_whole(tree, value, source, lowest);
-        }
-    }
-
-    /// Nothing of a value counts: each unit is lost to who has it, or else to `winner`.
-    pub fn lose_whole(&mut self, tree: &Tree, value: &Value, source: Source, winner: Source) {
-        if value.entries().is_empty() {
-            self.lose(&[], source, winner, false);
-        }
-        self.each_unit(value, |merge, path, _| {
-            let winner = tree.get(path).and_then(|held| held.source()).unwrap_or(winner);
-            merge.lose(path, source, winner, false);
-        });
-    }
-
-    /// As an override, whole: nothing of what was said remains.
-    pub fn replace_whole(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.lose_tree(tree, &mut Vec::new(), source, false);
-        *tree = Tree::Piece(value.clone(), source);
-    }
-
-    /// As a default, unit by unit.
-    pub fn fill_units(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.each_unit(value, |merge, path, unit| merge.fill_at(tree, path, Tree::Piece(unit.clone(), source)));
-    }
-
-    /// As an override, unit by unit.
-    pub fn replace_units(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.each_unit(value, |merge, path, unit| merge.replace_at(tree, path, Tree::Piece(unit.clone(), source)));
-    }
-
-    /// Puts `unit` at `path`, unless something is there or in the way.
-    pub fn fill_at(&mut self, tree: &mut Tree, path: &[Segment], unit: Tree) {
-        self.unit(Wins::Held, tree, path, 0, unit);
-    }
-
-    /// Puts `unit` at `path`, whatever was there or in the way.
-    pub fn replace_at(&mut self, tree: &mut Tree, path: &[Segment], unit: Tree) {
-        self.unit(Wins::New, tree, path, 0, unit);
-    }
-
-    /// As a default, scalar by scalar: RFC 7386 with `value` as the target and `tree` as the patch.
-    pub fn fill_patch(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.fields(Wins::Held, tree, value, source, &mut Vec::new());
-    }
-
-    /// As an override, scalar by scalar: RFC 7386 with `tree` as the target and `value` as the patch.
-    pub fn replace_patch(&mut self, tree: &mut Tree, value: &Value, source: Source) {
-        self.fields(Wins::New, tree, value, source, &mut Vec::new());
-    }
-
-    fn fields(&mut self, wins: Wins, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
-        if value.entries().is_empty() {
-            return;
-        }
-        if self.units.is_whole(path) {
-            return self.contest(wins, tree, value, source, path);
-        }
-        let Some(fields) = tree.split() else { return };
-        for (key, child) in value.entries() {
-            path.push(Segment::Key(key.clone()));
-            match fields.binary_search_by(|(name, _)| name.cmp(key)) {
-                Err(at) => fields.insert(at, (key.clone(), Tree::Piece(child.clone(), source))),
-                Ok(at) => self.field(wins, &mut fields[at].1, child, source, path),
-            }
-            path.pop();
-        }
-    }
-
-    /// A field that both have.
-    fn field(&mut self, wins: Wins, held: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
-        let joined =
-            self.joined.iter().find(|(list, _)| wins == Wins::Held && list.fit(path.iter()) == PatternFit::Exact);
-        if held.is_map() && value.as_map().is_some() && !self.units.is_whole(path) {
-            self.fields(wins, held, value, source, path);
-        } else if let Some((items, key)) = self.keyed(held, value, path) {
-            self.each_item(items, value, key, source, path, |merge, held, item, path| {
-                merge.fields(wins, held, item, source, path);
-            });
-        } else if let Some((_, order)) = joined {
-            join(held, Tree::Piece(value.clone(), source), *order == Concatenate::PreferredLast);
+    /// Merges a block.
+    pub fn block(&mut self, arbiter: Arbiter<'_>, tree: &mut Tree, spec: &Value, source: Source) {
+        if tree.is_empty() && !spec.entries().is_empty() {
+            *tree = Tree::Piece(spec.clone(), source);
         } else {
-            self.contest(wins, held, value, source, path);
+            self.overlap(arbiter, tree, Incoming::Value(spec, source), &mut Vec::new());
         }
     }
 
-    /// Two values of which only one can be.
-    fn contest(&mut self, wins: Wins, held: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
-        match held.first_source().filter(|_| wins == Wins::Held) {
-            Some(winner) => {
-                let removed = matches!(held, Tree::Piece(Value::Null, _));
-                self.lose_value(value, path, source, winner, removed);
-            }
-            None => self.put(held, value, source, path),
-        }
-    }
-
-    /// The items that are held and the field they are matched by, where two lists meet that have one.
-    fn keyed<'t>(&self, held: &'t mut Tree, value: &Value, path: &[Segment]) -> Option<(&'t mut Vec<Tree>, SmolStr)> {
-        let (_, key) = self.keys.iter().find(|(pattern, _)| pattern.fit(path.iter()) == PatternFit::Exact)?;
-        matches!(value, Value::List(_)).then(|| held.split_list())?.map(|items| (items, key.clone()))
-    }
-
-    /// Lets each item of a list meet the held one that has the same key; others are added.
-    fn each_item(
-        &mut self,
-        held: &mut Vec<Tree>,
-        value: &Value,
-        key: SmolStr,
-        source: Source,
-        path: &mut Vec<Segment>,
-        meet: impl Fn(&mut Self, &mut Tree, &Value, &mut Vec<Segment>),
-    ) {
-        for item in value.items() {
-            let same = |tree: &Tree| item.get(&key).is_some() && tree.field(&key) == item.get(&key);
-            match held.iter().position(same) {
-                Some(at) => {
-                    path.push(Segment::Index(at));
-                    meet(self, &mut held[at], item, path);
-                    path.pop();
-                }
-                None => held.push(Tree::Piece(item.clone(), source)),
-            }
-        }
+    /// Merges a value at a path of keys. A value above the path that is no map is in the way, and is decided on.
+    pub fn at(&mut self, arbiter: Arbiter<'_>, tree: &mut Tree, path: &[Segment], incoming: Incoming<'_>) {
+        self.at_depth(arbiter, tree, path, 0, incoming);
     }
 
     /// The first `depth` steps of `path` lead to `tree`.
-    fn unit(&mut self, wins: Wins, tree: &mut Tree, path: &[Segment], depth: usize, unit: Tree) {
-        if depth < path.len()
-            && let Some(fields) = tree.split()
-            && let Segment::Key(key) = &path[depth]
-        {
-            match fields.binary_search_by(|(name, _)| name.cmp(key)) {
-                Ok(at) => self.unit(wins, &mut fields[at].1, path, depth + 1, unit),
-                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], unit))),
+    fn at_depth(
+        &mut self,
+        arbiter: Arbiter<'_>,
+        tree: &mut Tree,
+        path: &[Segment],
+        depth: usize,
+        incoming: Incoming<'_>,
+    ) {
+        let Some(Segment::Key(key)) = path.get(depth) else {
+            return self.overlap(arbiter, tree, incoming, &mut path.to_vec());
+        };
+        match tree.split() {
+            Some(fields) => match fields.binary_search_by(|(name, _)| name.cmp(key)) {
+                Ok(at) => self.at_depth(arbiter, &mut fields[at].1, path, depth + 1, incoming),
+                Err(at) => fields.insert(at, (key.clone(), nested(&path[depth + 1..], incoming.to_tree()))),
+            },
+            None => {
+                let incoming = nested(&path[depth..], incoming.to_tree());
+                self.overlap(arbiter, tree, Incoming::Tree(&incoming), &mut path[..depth].to_vec());
             }
-        } else if wins == Wins::New {
-            if let Some(winner) = unit.first_source() {
-                let removed = matches!(unit, Tree::Piece(Value::Null, _));
-                self.lose_tree(tree, &mut path[..depth].to_vec(), winner, removed);
-            }
-            *tree = nested(&path[depth..], unit);
-        } else if let Tree::Piece(value, source) = &unit
-            && let Some((items, key)) = self.keyed(tree, value, path)
-        {
-            self.each_item(items, value, key, *source, &mut path.to_vec(), |merge, held, item, path| {
-                merge.contest(Wins::Held, held, item, *source, path);
+        }
+    }
+
+    /// Carries out what the strategy decides where two values meet.
+    fn overlap(&mut self, arbiter: Arbiter<'_>, held: &mut Tree, incoming: Incoming<'_>, path: &mut Vec<Segment>) {
+        let overlap = Overlap {
+            kind: self.kind,
+            units: self.units,
+            path,
+            held,
+            incoming: &incoming,
+            prefers_incoming: arbiter.prefers_incoming,
+        };
+        let preferred = overlap.preferred();
+        let decision = match arbiter.strategy.decide(&overlap) {
+            Decision::Fields if !overlap.both_maps() => preferred,
+            Decision::MatchItems(_) if !overlap.both_lists() => preferred,
+            decision => decision,
+        };
+        match decision {
+            Decision::Keep => self.keep(held, incoming, path),
+            Decision::Take => self.take(held, incoming, path),
+            Decision::Combine(value) => combine(held, incoming, value),
+            Decision::Fields => self.fields(arbiter, held, incoming, path),
+            Decision::MatchItems(key) => self.items(arbiter, held, incoming, &key, path),
+            Decision::Concatenate { incoming_first } => concatenate(held, incoming, incoming_first),
+        }
+    }
+
+    /// What is incoming is lost, each unit to who holds its path.
+    fn keep(&mut self, held: &mut Tree, incoming: Incoming<'_>, path: &mut Vec<Segment>) {
+        let Some(lowest) = held.lowest_source() else {
+            *held = incoming.to_tree();
+            return;
+        };
+        let (removed, depth) = (held.is_removal(), path.len());
+        let (units, lost) = (self.units, &mut self.lost);
+        incoming.each_piece(path, &mut |path, value, loser| {
+            each_loss(units, value, path, &mut |path| {
+                let holder = held.get(&path[depth..]).and_then(|holding| holding.first_source());
+                lost.push(Lost { path: path.to_vec(), loser, winner: holder.unwrap_or(lowest), removed });
             });
-        } else if let Some(winner) = tree.first_source() {
-            let removed = matches!(tree, Tree::Piece(Value::Null, _));
-            self.lose_tree(&unit, &mut path.to_vec(), winner, removed);
-        } else {
-            *tree = unit;
-        }
+        });
     }
 
-    fn each_unit(&mut self, value: &Value, mut found: impl FnMut(&mut Self, &[Segment], &Value)) {
-        let units = self.units;
-        let mut list = Vec::new();
-        if !value.entries().is_empty() {
-            units.each(value, &mut Vec::new(), &mut |path, unit| list.push((path.to_vec(), unit)));
+    /// What is held is lost.
+    fn take(&mut self, held: &mut Tree, incoming: Incoming<'_>, path: &mut Vec<Segment>) {
+        if let Some(winner) = incoming.first_source() {
+            self.lose_tree(held, path, winner, incoming.is_removal());
         }
-        for (path, unit) in list {
-            found(self, &path, unit);
-        }
+        *held = incoming.to_tree();
     }
 
-    pub fn lose_tree(&mut self, tree: &Tree, path: &mut Vec<Segment>, winner: Source, removed: bool) {
-        match tree {
-            Tree::Piece(value, loser) => self.lose_value(value, path, *loser, winner, removed),
-            Tree::Split(fields) => {
-                for (key, child) in fields {
-                    path.push(Segment::Key(key.clone()));
-                    self.lose_tree(child, path, winner, removed);
-                    path.pop();
-                }
-            }
-            Tree::Items(items) => {
-                for (i, item) in items.iter().enumerate() {
-                    path.push(Segment::Index(i));
-                    self.lose_tree(item, path, winner, removed);
-                    path.pop();
-                }
-            }
+    fn fields(&mut self, arbiter: Arbiter<'_>, held: &mut Tree, incoming: Incoming<'_>, path: &mut Vec<Segment>) {
+        if incoming.is_empty_map() {
+            return;
         }
-    }
-
-    /// Replaces what is at `path`.
-    pub fn put(&mut self, tree: &mut Tree, value: &Value, source: Source, path: &mut Vec<Segment>) {
-        self.lose_tree(tree, path, source, value.is_null());
-        *tree = Tree::Piece(value.clone(), source);
-    }
-
-    /// Every unit of a value that `loser` set, as far as it set something.
-    pub fn lose_value(&mut self, value: &Value, path: &mut Vec<Segment>, loser: Source, winner: Source, removed: bool) {
-        let lost = &mut self.lost;
-        self.units.each(value, path, &mut |path, unit| {
-            if !(path.is_empty() && unit.entries().is_empty()) {
-                lost.push(Lost { path: path.to_vec(), loser, winner, removed });
+        let Some(fields) = held.split() else { return };
+        incoming.each_field(|key, child| match fields.binary_search_by(|(name, _)| name.cmp(key)) {
+            Err(at) => fields.insert(at, (key.clone(), child.to_tree())),
+            Ok(at) => {
+                path.push(Segment::Key(key.clone()));
+                self.overlap(arbiter, &mut fields[at].1, child, path);
+                path.pop();
             }
         });
     }
 
-    fn lose(&mut self, path: &[Segment], loser: Source, winner: Source, removed: bool) {
-        self.lost.push(Lost { path: path.to_vec(), loser, winner, removed });
+    fn items(
+        &mut self,
+        arbiter: Arbiter<'_>,
+        held: &mut Tree,
+        incoming: Incoming<'_>,
+        key: &SmolStr,
+        path: &mut Vec<Segment>,
+    ) {
+        let Some(items) = held.split_list() else { return };
+        for item in incoming.to_tree().into_items() {
+            let same = |other: &Tree| item.field(key).is_some() && other.field(key) == item.field(key);
+            match items.iter().position(same) {
+                Some(at) => {
+                    path.push(Segment::Index(at));
+                    self.overlap(arbiter, &mut items[at], Incoming::Tree(&item), path);
+                    path.pop();
+                }
+                None => items.push(item),
+            }
+        }
+    }
+
+    /// All of a block is lost, each unit to who holds its path, or else to `winner`. A block without units is lost, too.
+    pub fn lose_block(&mut self, tree: &Tree, spec: &Value, loser: Source, winner: Source) {
+        if spec.entries().is_empty() {
+            self.lost.push(Lost { path: Vec::new(), loser, winner, removed: false });
+            return;
+        }
+        let lost = &mut self.lost;
+        self.units.each(spec, &mut Vec::new(), &mut |path, _| {
+            let holder = tree.get(path).and_then(|holding| holding.first_source());
+            lost.push(Lost { path: path.to_vec(), loser, winner: holder.unwrap_or(winner), removed: false });
+        });
+    }
+
+    /// Every unit of a tree is lost.
+    pub fn lose_tree(&mut self, tree: &Tree, path: &mut Vec<Segment>, winner: Source, removed: bool) {
+        tree.each_piece(path, &mut |path, value, loser| self.lose_value(value, path, loser, winner, removed));
+    }
+
+    /// Every unit of a value is lost.
+    pub fn lose_value(&mut self, value: &Value, path: &mut Vec<Segment>, loser: Source, winner: Source, removed: bool) {
+        let lost = &mut self.lost;
+        each_loss(self.units, value, path, &mut |path| {
+            lost.push(Lost { path: path.to_vec(), loser, winner, removed });
+        });
     }
 }
 
-/// A tree with nothing but `unit` at `path`.
+/// Calls `lose` for each unit of a value. An empty value at the root has none.
+fn each_loss(units: &Units, value: &Value, path: &mut Vec<Segment>, lose: &mut impl FnMut(&[Segment])) {
+    units.each(value, path, &mut |path, unit| {
+        if !(path.is_empty() && unit.entries().is_empty()) {
+            lose(path);
+        }
+    });
+}
+
+fn combine(held: &mut Tree, incoming: Incoming<'_>, value: Value) {
+    let mut sources = Vec::new();
+    held.each_piece(&mut Vec::new(), &mut |_, _, source| sources.push(source));
+    incoming.each_piece(&mut Vec::new(), &mut |_, _, source| sources.push(source));
+    sources.sort_unstable();
+    sources.dedup();
+    *held = Tree::Combined(value, sources.into());
+}
+
+fn concatenate(held: &mut Tree, incoming: Incoming<'_>, incoming_first: bool) {
+    let (held_items, incoming_items) = (std::mem::take(held).into_items(), incoming.to_tree().into_items());
+    let (before, after) = if incoming_first { (incoming_items, held_items) } else { (held_items, incoming_items) };
+    *held = Tree::Items(before.into_iter().chain(after).collect());
+}
+
+/// A tree that has nothing but `unit`, at `path`.
 fn nested(path: &[Segment], unit: Tree) -> Tree {
     match path {
         [Segment::Key(key), rest @ ..] => Tree::Split(vec![(key.clone(), nested(rest, unit))]),
         _ => unit,
-    }
-}
-
-/// Puts the items of two lists behind each other. What is no list is a list of one.
-pub fn join(held: &mut Tree, new: Tree, new_first: bool) {
-    let (held_items, new_items) = (into_items(std::mem::take(held)), into_items(new));
-    let (before, after) = if new_first { (new_items, held_items) } else { (held_items, new_items) };
-    *held = Tree::Items(before.into_iter().chain(after).collect());
-}
-
-fn into_items(mut tree: Tree) -> Vec<Tree> {
-    match tree.split_list() {
-        Some(items) => std::mem::take(items),
-        None => vec![tree],
     }
 }

@@ -1,221 +1,230 @@
-//! The fold of a chain: what its policies say together, who said each part, and what lost to whom.
+//! The fold of a chain: the effective policy, who set each part of it, and what lost to whom.
+//!
+//! ```text
+//! layers (policies on each node, lowest first) ─→ blocks, one by one ─→ tree of values with sources ─→ EffectivePolicy
+//!                                                       ↓      ↑
+//!                                       MergeStrategy::decide, where a block meets what is held
+//! ```
 
-mod deep;
-mod inherit;
+mod accumulate;
+mod by_level;
+mod incoming;
 mod merge;
+mod most_specific;
+mod removal;
 mod result;
 mod trace;
 mod tree;
-mod units;
+mod yields;
 
 use smol_str::SmolStr;
 
 use crate::attachment::Attachment;
 use crate::chain::MergeContext;
-use crate::kinds::{DictatedBy, MergePreference, Pattern, PolicyKind, SameLevel, Strategy};
+use crate::kinds::{MergePreference, Participation, Pattern, PolicyKind, SameLevel, Units};
 use crate::policy::{Block, BlockKind, Policies, Policy};
 use crate::topology::{Level, Owner};
-use crate::value::{Map, Path, Segment, Value};
+use crate::value::Value;
 
-use merge::Merge;
+use merge::{Arbiter, Merge};
 use tree::{Source, Tree};
 
 pub use result::{Applied, EffectivePolicy, FoldOutcome, Loss, Superseded, ValueOrigin, Warning};
 pub use trace::{BlockTrace, FoldTrace, trace};
-pub use units::Units;
+
+/// What a fold is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct FoldInput<'a> {
+    /// The kind of the policies.
+    pub kind: &'a PolicyKind,
+    /// What counts as one part of a policy of the kind.
+    pub units: &'a Units,
+    /// Every policy.
+    pub policies: &'a Policies,
+    /// The policies of the chain, lowest first.
+    pub layers: &'a [Layer<'a>],
+    /// How policies merge on this chain, where that is not as the kind says.
+    pub context: MergeContext,
+    /// What the target object itself has at the place that the policies merge into.
+    pub own: Option<&'a Value>,
+}
 
 /// The policies on one node of a chain.
 #[derive(Debug)]
 pub struct Layer<'a> {
+    /// The level of the node.
     pub level: Level,
-    /// Layers of one owner can count as one level.
+    /// The object of the node. Layers of one object can count as one level.
     pub owner: Owner,
-    /// The first is the oldest, or whoever else comes first.
-    pub stack: Vec<&'a Attachment>,
-    /// Those that were not accepted because of one in the stack.
+    /// The accepted policies, the first in order first: mostly the oldest.
+    pub accepted: Vec<&'a Attachment>,
+    /// The policies that were rejected, each with the one that it conflicts with.
     pub rejected: Vec<(&'a Attachment, &'a Attachment)>,
-    /// Policies of other kinds, with the fields in which these here yield to them.
+    /// Policies of other kinds, with the fields in which the accepted ones yield to them.
     pub yields: &'a [(Attachment, Vec<Pattern>)],
-    /// What the route above which it stands says about inheriting.
-    pub inherit: Option<Inheritance>,
+    /// What the route of the node says about inheritance.
+    pub inheritance: Option<Inheritance>,
 }
 
-/// How what is above meets what is below, and in which fields it is the other way round.
+/// How a route merges its policies into those below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inheritance {
+    /// The preference and the strategy.
     pub inherit: MergePreference,
+    /// The fields in which the lower policy is preferred nevertheless.
     pub except: Vec<SmolStr>,
 }
 
-/// One block on its way into the result.
+/// One block that was folded.
 #[derive(Clone, Copy, Debug)]
 struct FoldStep<'a> {
     attachment: &'a Attachment,
     block: BlockKind,
     /// The lowest layer is 0.
     layer: usize,
-    /// It is no part of the chain, but has taken something from one that is.
+    /// Whether it is not part of the chain, but has taken something from a policy that is.
     foreign: bool,
 }
 
-/// Folds the layers of a chain, lowest first, on the terms that hold for it and over what the object itself says, if it says anything.
-pub fn fold(
-    kind: &PolicyKind,
-    units: &Units,
-    policies: &Policies,
-    layers: &[Layer<'_>],
-    terms: MergeContext,
-    own: Option<&Value>,
-) -> EffectivePolicy {
-    Fold::new(kind, units, policies, terms, own).run(layers)
+/// Folds a chain.
+pub fn fold(input: FoldInput<'_>) -> EffectivePolicy {
+    Fold::new(input, usize::MAX).run()
 }
 
 struct Fold<'a> {
     kind: &'a PolicyKind,
     policies: &'a Policies,
-    terms: MergeContext,
+    layers: &'a [Layer<'a>],
+    context: MergeContext,
     merge: Merge<'a>,
     tree: Tree,
     steps: Vec<FoldStep<'a>>,
-    /// What lower policies do not want from above, and who.
+    /// The rules that lower policies remove from higher ones, each with who removes it.
     removed: Vec<(&'a str, Source)>,
     /// Blocks whose condition did not hold.
     inactive: Vec<(Source, &'a Value)>,
+    /// Blocks of rejected policies, each with who they conflict with.
     conflicted: Vec<(Source, Source, &'a Value)>,
-    /// A policy counts alone, though it may say nothing.
-    taken: Option<Source>,
+    /// Whether one policy counts alone. It is in force even if it sets nothing.
+    is_single: bool,
     warnings: Vec<Warning>,
-    /// How many more blocks may have their turn.
-    turns: usize,
-    /// The last that had it.
+    /// How many more blocks are folded.
+    remaining: usize,
+    /// The block that was folded last.
     last: Option<FoldStep<'a>>,
 }
 
 impl<'a> Fold<'a> {
-    fn new(
-        kind: &'a PolicyKind,
-        units: &'a Units,
-        policies: &'a Policies,
-        terms: MergeContext,
-        own: Option<&Value>,
-    ) -> Self {
+    /// A fold of the first `remaining` blocks.
+    fn new(input: FoldInput<'a>, remaining: usize) -> Self {
+        let FoldInput { kind, units, policies, layers, context, own } = input;
         Fold {
             kind,
             policies,
-            terms,
-            merge: Merge { units, keys: &kind.keys, joined: &[], lost: Vec::new() },
+            layers,
+            context,
+            merge: Merge { kind, units, lost: Vec::new() },
             tree: own.map_or_else(Tree::default, |own| Tree::Piece(own.clone(), result::OWN)),
             steps: Vec::new(),
             removed: Vec::new(),
             inactive: Vec::new(),
             conflicted: Vec::new(),
-            taken: None,
+            is_single: false,
             warnings: Vec::new(),
-            turns: usize::MAX,
+            remaining,
             last: None,
         }
     }
 
-    fn run(&mut self, layers: &[Layer<'a>]) -> EffectivePolicy {
-        if self.kind.accumulates() {
-            return self.accumulate(layers);
+    fn run(&mut self) -> EffectivePolicy {
+        match self.kind.participation() {
+            Participation::Merged => self.each_layer(),
+            Participation::MostSpecific => self.most_specific(),
+            Participation::MergedByLevel => self.by_level(),
+            Participation::All => return self.accumulate(),
         }
-        match &self.kind.dictated_by {
-            DictatedBy::Annotation(_) => self.inherited(layers),
-            _ if !self.kind.deep_at_one_level.is_empty() => self.inherited(layers),
-            _ if self.kind.winner_takes_all() => self.nearest(layers),
-            _ if self.kind.default_strategy() == Strategy::Deep => self.inherited(layers),
-            _ => self.each_layer(layers),
-        }
-        self.give_way(layers);
-        self.give_way_to_rule();
-        self.finish(layers)
+        self.yield_to_kinds();
+        self.yield_to_rule();
+        self.finish()
     }
 
-    fn each_layer(&mut self, layers: &[Layer<'a>]) {
-        for (i, layer) in layers.iter().enumerate() {
-            let (stack, beaten) = self.contenders(layer);
+    /// Folds block by block, the lowest layer first.
+    fn each_layer(&mut self) {
+        for (i, layer) in self.layers.iter().enumerate() {
+            let (counting, ignored) = self.split_layer(layer);
             match self.kind.same_level {
                 SameLevel::OldestIsHigher => {
-                    for &attachment in stack.iter().rev() {
-                        self.blocks(i, attachment, |_| true);
+                    for &attachment in counting.iter().rev() {
+                        self.policy_blocks(i, attachment, |_| true);
                     }
                 }
                 // The older wins as a default if it comes first, as an override if it comes last.
                 SameLevel::OldestWins | SameLevel::OldestAlone | SameLevel::RejectNewer => {
-                    for &attachment in stack {
-                        self.blocks(i, attachment, |block| block != BlockKind::Overrides);
+                    for &attachment in counting {
+                        self.policy_blocks(i, attachment, |block| block != BlockKind::Overrides);
                     }
-                    for &attachment in stack.iter().rev() {
-                        self.blocks(i, attachment, |block| block == BlockKind::Overrides);
+                    for &attachment in counting.iter().rev() {
+                        self.policy_blocks(i, attachment, |block| block == BlockKind::Overrides);
                     }
                 }
             }
-            self.beat(i, stack, beaten);
+            self.lose_ignored(i, counting, ignored);
         }
     }
 
-    /// The policies on one node that meet, and those that count for nothing beside them.
-    fn contenders<'l>(&self, layer: &'l Layer<'a>) -> (&'l [&'a Attachment], &'l [&'a Attachment]) {
-        let stack = layer.stack.as_slice();
-        let first = match (stack.first(), self.kind.same_level) {
+    /// The policies on one node that count, and those that are ignored beside them.
+    fn split_layer(&self, layer: &'a Layer<'a>) -> (&'a [&'a Attachment], &'a [&'a Attachment]) {
+        let accepted = layer.accepted.as_slice();
+        let counting = match (accepted.first(), self.kind.same_level) {
             (Some(_), SameLevel::OldestAlone) => 1,
-            (Some(first), _) if self.kind.hosts.is_some() => stack.partition_point(|it| it.via == first.via),
-            _ => stack.len(),
+            (Some(first), _) if self.kind.hosts.is_some() => accepted.partition_point(|it| it.via == first.via),
+            _ => accepted.len(),
         };
-        stack.split_at(first)
+        accepted.split_at(counting)
     }
 
-    /// Notes that policies lost all they say to the first of those that count.
-    fn beat(&mut self, at: usize, stack: &[&'a Attachment], beaten: &[&'a Attachment]) {
-        let Some(winner) = stack.first().filter(|_| !beaten.is_empty()) else { return };
-        let winner = self.step(at, winner, BlockKind::Bare);
-        for &attachment in beaten {
+    /// Notes that ignored policies lost everything to the first of those that count.
+    fn lose_ignored(&mut self, layer: usize, counting: &[&'a Attachment], ignored: &[&'a Attachment]) {
+        let Some(winner) = counting.first().filter(|_| !ignored.is_empty()) else { return };
+        let winner = self.step(layer, winner, BlockKind::Bare);
+        for &attachment in ignored {
             for block in &self.policy(attachment).blocks {
-                let Some(source) = self.turn(at, attachment, block.which) else { return };
-                self.merge.lose_whole(&Tree::default(), &block.spec, source, winner);
+                let Some(source) = self.next_block(layer, attachment, block.which) else { return };
+                self.merge.lose_block(&Tree::default(), &block.spec, source, winner);
             }
         }
     }
 
-    fn blocks(&mut self, at: usize, attachment: &'a Attachment, wanted: impl Fn(BlockKind) -> bool) {
+    /// Folds those blocks of a policy that `is_wanted` accepts.
+    fn policy_blocks(&mut self, layer: usize, attachment: &'a Attachment, is_wanted: impl Fn(BlockKind) -> bool) {
         let mut removed = Vec::new();
-        for block in self.policy(attachment).blocks.iter().filter(|block| wanted(block.which)) {
-            let Some(source) = self.turn(at, attachment, block.which) else { break };
+        for block in self.policy(attachment).blocks.iter().filter(|block| is_wanted(block.which)) {
+            let Some(source) = self.next_block(layer, attachment, block.which) else { break };
             if self.holds(block, source) {
                 self.block(block, source);
                 removed.extend(block.removes.iter().map(|name| (name.as_str(), source)));
             }
         }
-        // What a policy removes are rules of others.
+        // A policy does not remove its own rules.
         self.removed.extend(removed);
     }
 
     fn block(&mut self, block: &'a Block, source: Source) {
-        let (merge, tree) = (&mut self.merge, &mut self.tree);
-        if block.which == BlockKind::Overrides {
-            match block.strategy {
-                Strategy::Merge | Strategy::Shallow => merge.replace_units(tree, &block.spec, source),
-                Strategy::Patch | Strategy::Deep | Strategy::Strategic => {
-                    merge.replace_patch(tree, &block.spec, source)
-                }
-                _ => merge.replace_whole(tree, &block.spec, source),
+        let prefers_incoming = block.which == BlockKind::Overrides;
+        let arbiter = Arbiter { strategy: &*block.strategy, prefers_incoming };
+        if prefers_incoming || self.removed.is_empty() {
+            if prefers_incoming || !block.spec.entries().is_empty() {
+                self.merge.block(arbiter, &mut self.tree, &block.spec, source);
             }
             return;
         }
-        let spec = if self.removed.is_empty() { block.spec.clone() } else { self.without_removed(&block.spec, source) };
-        if spec.entries().is_empty() {
-            return;
-        }
-        let (merge, tree) = (&mut self.merge, &mut self.tree);
-        match block.strategy {
-            Strategy::Merge | Strategy::Shallow => merge.fill_units(tree, &spec, source),
-            Strategy::Patch | Strategy::Deep | Strategy::Strategic => merge.fill_patch(tree, &spec, source),
-            _ => merge.fill_whole(tree, &spec, source),
+        let spec = self.without_removed(&block.spec, source);
+        if !spec.entries().is_empty() {
+            self.merge.block(arbiter, &mut self.tree, &spec, source);
         }
     }
 
-    /// Whether the condition of a block, if it has one, holds for what there is so far.
+    /// Whether the condition of a block holds for what is folded so far. A block without condition always counts.
     fn holds(&mut self, block: &'a Block, source: Source) -> bool {
         let Some(condition) = &block.when else { return true };
         let holds = match condition.holds(&self.tree.value()) {
@@ -232,102 +241,13 @@ impl<'a> Fold<'a> {
         holds
     }
 
-    /// What is left of a default when lower policies have removed some of its rules.
-    fn without_removed(&mut self, spec: &Value, source: Source) -> Value {
-        let mut left = spec.clone();
-        for &(name, remover) in &self.removed.clone() {
-            left = self.remove(&left, name, &mut Vec::new(), source, remover);
-        }
-        left
-    }
-
-    fn remove(&mut self, value: &Value, name: &str, path: &mut Vec<Segment>, source: Source, remover: Source) -> Value {
-        let mut kept = Vec::new();
-        for (key, child) in value.entries() {
-            path.push(Segment::Key(key.clone()));
-            let is_named =
-                (key == name && self.merge.units.is_rule(path, child)) || Path::new(path.clone()).to_string() == name;
-            if is_named {
-                self.merge.lose_value(child, path, source, remover, true);
-            } else if child.as_map().is_some() && !self.merge.units.is_unit(path, child) {
-                let inner = self.remove(child, name, path, source, remover);
-                // A map that had nothing else goes with its last rule.
-                if !inner.entries().is_empty() || child.entries().is_empty() {
-                    kept.push((key.clone(), inner));
-                }
-            } else {
-                kept.push((key.clone(), child.clone()));
-            }
-            path.pop();
-        }
-        Value::Map(Map::from_entries(kept))
-    }
-
     fn policy(&self, attachment: &Attachment) -> &'a Policy {
         &self.policies[attachment.policy]
     }
 
-    /// Takes out the fields in which another kind's policy on the same target counts instead.
-    fn give_way(&mut self, layers: &[Layer<'a>]) {
-        for (i, layer) in layers.iter().enumerate() {
-            for (other, fields) in layer.yields {
-                let winner = self.step(i, other, BlockKind::Bare);
-                self.steps[winner.0 as usize].foreign = true;
-                self.take_out(fields, winner);
-            }
-        }
-    }
-
-    /// Takes out the fields in which the rule of the route counts instead.
-    fn give_way_to_rule(&mut self) {
-        for (i, yielding) in self.kind.yields_to_rule.iter().enumerate() {
-            if self.terms.rule_sets(i) {
-                self.take_out(&yielding.fields, result::OWN);
-            }
-        }
-    }
-
-    fn take_out(&mut self, fields: &[Pattern], winner: Source) {
-        for field in fields {
-            let mut path = field.keys();
-            let Some(held) = self.tree.get_mut(&path) else { continue };
-            self.merge.lose_tree(held, &mut path.clone(), winner, false);
-            *held = Tree::Piece(Value::Null, winner);
-            // An object of which nothing is left goes, too.
-            while path.pop().is_some() && !path.is_empty() {
-                let Some(Tree::Split(fields)) = self.tree.get_mut(&path) else { break };
-                if !fields.iter().all(|(_, field)| matches!(field, Tree::Piece(Value::Null, _))) {
-                    break;
-                }
-                if let Some(above) = self.tree.get_mut(&path) {
-                    *above = Tree::Piece(Value::Null, winner);
-                }
-            }
-        }
-    }
-
-    /// Notes the policies that are not accepted where others are.
-    fn conflicts(&mut self, layers: &[Layer<'a>]) {
-        for (i, layer) in layers.iter().enumerate() {
-            for &(loser, winner) in &layer.rejected {
-                self.conflict(i, loser, winner);
-            }
-        }
-    }
-
-    fn conflict(&mut self, at: usize, loser: &'a Attachment, winner: &'a Attachment) {
-        let winner = self.step(at, winner, BlockKind::Bare);
-        // It may have won on another node.
-        self.steps[winner.0 as usize].foreign = true;
-        for block in &self.policy(loser).blocks {
-            let Some(loser) = self.turn(at, loser, block.which) else { return };
-            self.conflicted.push((loser, winner, &block.spec));
-        }
-    }
-
-    /// The next block, unless as many as are wanted had their turn.
-    fn turn(&mut self, layer: usize, attachment: &'a Attachment, block: BlockKind) -> Option<Source> {
-        self.turns = self.turns.checked_sub(1)?;
+    /// The source of the next block; `None` if as many blocks as are wanted are folded.
+    fn next_block(&mut self, layer: usize, attachment: &'a Attachment, block: BlockKind) -> Option<Source> {
+        self.remaining = self.remaining.checked_sub(1)?;
         let source = self.step(layer, attachment, block);
         self.last = self.steps.last().copied();
         Some(source)

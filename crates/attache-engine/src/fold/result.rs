@@ -1,7 +1,7 @@
 //! What comes out of a fold.
 
 use super::tree::Source;
-use super::{Fold, FoldStep, Layer};
+use super::{Fold, FoldStep};
 use crate::policy::{BlockKind, PolicyId};
 use crate::topology::NodeId;
 use crate::value::{Path, Segment, Value};
@@ -100,53 +100,21 @@ pub struct Warning {
     pub message: String,
 }
 
-impl<'a> Fold<'a> {
-    /// All policies apply: the highest first, at one level the first in order.
-    pub(super) fn accumulate(&mut self, layers: &[Layer<'a>]) -> EffectivePolicy {
-        let mut applied: Vec<(&[i64], Applied)> = Vec::new();
-        for (i, layer) in layers.iter().enumerate().rev() {
-            for &attachment in &layer.stack {
-                let policy = self.policy(attachment);
-                for block in &policy.blocks {
-                    if self.turn(i, attachment, block.which).is_none() {
-                        break;
-                    }
-                    let spec = match (&block.spec, attachment.patch.as_deref()) {
-                        (Value::Map(spec), Some((field, value))) => Value::Map(spec.with(field, value.clone())),
-                        (spec, _) => spec.clone(),
-                    };
-                    let it = Applied { policy: attachment.policy, target: attachment.node, spec };
-                    applied.push((&policy.rank.priority, it));
-                }
-            }
-        }
-        applied.sort_by_key(|(priority, _)| *priority);
-        let mut applied: Vec<Applied> = applied.into_iter().map(|(_, it)| it).collect();
-        if let Some((list, sorted_by)) = &self.kind.items {
-            applied = one_by_one(&applied, list, sorted_by);
-        }
-        let mut effective = self.finish(layers);
-        for it in &applied {
-            outcome(&mut effective.outcomes, it.policy).contributes = true;
-        }
-        effective.applied = applied;
-        effective
-    }
-
-    pub(super) fn finish(&mut self, layers: &[Layer<'a>]) -> EffectivePolicy {
-        self.conflicts(layers);
+impl Fold<'_> {
+    pub(super) fn finish(&mut self) -> EffectivePolicy {
+        self.conflicts();
         let mut effective = EffectivePolicy::default();
-        for layer in layers {
+        for layer in self.layers {
             let rejected = layer.rejected.iter().map(|(loser, _)| *loser);
-            for attachment in layer.stack.iter().copied().chain(rejected) {
+            for attachment in layer.accepted.iter().copied().chain(rejected) {
                 outcome(&mut effective.outcomes, attachment.policy);
             }
         }
         self.origins(&mut effective);
         self.superseded(&mut effective);
         let spec = self.tree.value();
-        let says_something = spec.as_map().is_none_or(|map| !map.is_empty());
-        effective.spec = Some(spec).filter(|_| says_something || self.taken.is_some());
+        let is_set = spec.as_map().is_none_or(|map| !map.is_empty());
+        effective.spec = Some(spec).filter(|_| is_set || self.is_single);
         effective.warnings = std::mem::take(&mut self.warnings);
         effective
     }
@@ -261,21 +229,8 @@ impl FoldStep<'_> {
     }
 }
 
-/// Each item of a list on its own, sorted by one of its fields, with all else that its policy says.
-fn one_by_one(applied: &[Applied], list: &str, sorted_by: &str) -> Vec<Applied> {
-    let mut found: Vec<(Value, Applied)> = Vec::new();
-    for it in applied {
-        let Value::Map(spec) = &it.spec else { continue };
-        for item in it.spec.list_at(list) {
-            let spec = Value::Map(spec.with(list, Value::list(vec![item.clone()])));
-            found.push((item.get(sorted_by).cloned().unwrap_or_default(), Applied { spec, ..it.clone() }));
-        }
-    }
-    found.sort_by(|(a, _), (b, _)| a.cmp(b));
-    found.into_iter().map(|(_, it)| it).collect()
-}
-
-fn outcome(outcomes: &mut Vec<(PolicyId, FoldOutcome)>, policy: PolicyId) -> &mut FoldOutcome {
+/// What becomes of a policy; added if it is not there yet.
+pub(super) fn outcome(outcomes: &mut Vec<(PolicyId, FoldOutcome)>, policy: PolicyId) -> &mut FoldOutcome {
     let at = outcomes.binary_search_by_key(&policy, |(id, _)| *id).unwrap_or_else(|at| {
         outcomes.insert(at, (policy, FoldOutcome::default()));
         at

@@ -2,10 +2,9 @@
 //!
 //! The first blocks are folded again for each that follows. Slow, and obviously what the fold does.
 
-use super::{EffectivePolicy, Fold, FoldStep, Layer, Superseded, Units, ValueOrigin};
-use crate::chain::MergeContext;
-use crate::kinds::{PolicyKind, Strategy};
-use crate::policy::{BlockKind, Policies, Policy, PolicyId};
+use super::{EffectivePolicy, Fold, FoldInput, FoldStep, Layer, Superseded, ValueOrigin};
+use crate::kinds::Strategy;
+use crate::policy::{BlockKind, Policy, PolicyId};
 use crate::topology::NodeId;
 use crate::value::{Path, Value};
 
@@ -38,27 +37,20 @@ pub struct BlockTrace {
     pub after: Option<Value>,
 }
 
-/// As [`fold`](super::fold), one block after the other.
-pub fn trace(
-    kind: &PolicyKind,
-    units: &Units,
-    policies: &Policies,
-    layers: &[Layer<'_>],
-    terms: MergeContext,
-    own: Option<&Value>,
-) -> FoldTrace {
+/// As [`fold`](super::fold), block by block.
+pub fn trace(input: FoldInput<'_>) -> FoldTrace {
+    let FoldInput { kind, policies, layers, .. } = input;
     let mut trace = FoldTrace::default();
-    let mut had: Vec<FoldStep<'_>> = Vec::new();
-    let first = |turns| Fold { turns, ..Fold::new(kind, units, policies, terms, own) };
-    let mut before = first(0).run(layers);
+    let mut steps: Vec<FoldStep<'_>> = Vec::new();
+    let mut before = Fold::new(input, 0).run();
     loop {
-        let mut fold = first(trace.blocks.len() + 1);
-        let after = fold.run(layers);
-        let Some(step) = fold.last.filter(|_| fold.turns == 0) else { break };
-        trace.blocks.push(turn(step, layers, &policies[step.attachment.policy], &before, &after));
-        let at = strength(&step, &had, &trace.by_strength, layers);
-        trace.by_strength.insert(at, had.len());
-        had.push(step);
+        let mut fold = Fold::new(input, trace.blocks.len() + 1);
+        let after = fold.run();
+        let Some(step) = fold.last.filter(|_| fold.remaining == 0) else { break };
+        trace.blocks.push(block_trace(step, layers, &policies[step.attachment.policy], &before, &after));
+        let at = strength(&step, &steps, &trace.by_strength, layers);
+        trace.by_strength.insert(at, steps.len());
+        steps.push(step);
         before = after;
     }
     if kind.accumulates() {
@@ -70,7 +62,7 @@ pub fn trace(
     trace
 }
 
-fn turn(
+fn block_trace(
     step: FoldStep<'_>,
     layers: &[Layer<'_>],
     policy: &Policy,
@@ -79,12 +71,12 @@ fn turn(
 ) -> BlockTrace {
     let FoldStep { attachment, block, layer, .. } = step;
     let said = policy.blocks.iter().find(|said| said.which == block);
-    let by_route = layers.get(layer).and_then(|layer| layer.inherit.as_ref()).map(|it| it.inherit.strategy);
+    let by_route = layers.get(layer).and_then(|layer| layer.inheritance.as_ref()).map(|it| &it.inherit.strategy);
     let mut turn = BlockTrace {
         policy: attachment.policy,
         block,
         target: attachment.node,
-        strategy: by_route.or(said.map(|block| block.strategy)).unwrap_or(Strategy::None),
+        strategy: by_route.or(said.map(|block| &block.strategy)).cloned().unwrap_or(Strategy::NONE),
         filled: Vec::new(),
         replaced: Vec::new(),
         removed: Vec::new(),
@@ -145,7 +137,7 @@ fn strength(step: &FoldStep<'_>, had: &[FoldStep<'_>], by_strength: &[usize], la
         by_strength.len()
     } else if step.block == BlockKind::Overrides {
         0
-    } else if layer.inherit.as_ref().is_some_and(|it| it.inherit.prefer_higher) {
+    } else if layer.inheritance.as_ref().is_some_and(|it| it.inherit.prefer_higher) {
         let beside = |at: &&usize| layers[had[**at].layer].owner == layer.owner;
         by_strength.iter().take_while(beside).count()
     } else {

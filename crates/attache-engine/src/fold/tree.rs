@@ -1,18 +1,25 @@
-//! An effective spec in the making: values that know which block they come from.
+//! A value in the making: each part knows the blocks that it comes from.
+
+use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+use super::incoming::Incoming;
+use crate::kinds::{OverlapSide, Units};
 use crate::value::{Map, Segment, Value};
 
 /// Which block of which attachment a value comes from: an index into the blocks of the fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source(pub u32);
 
-/// Split only where sources meet: all of a value that comes from one block stays one piece. A `null` stays as a
-/// mark that something was removed, so that nothing higher fills it again.
+/// A value is split only where its parts come from different blocks. A `null` stays as a mark that something was
+/// removed, so that no higher default fills it again.
 #[derive(Clone, Debug)]
 pub enum Tree {
+    /// A value that one block has set.
     Piece(Value, Source),
+    /// A value that was combined from those of several blocks, sorted.
+    Combined(Value, Arc<[Source]>),
     /// A map, sorted by key.
     Split(Vec<(SmolStr, Tree)>),
     /// A list whose items have sources of their own.
@@ -26,81 +33,100 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// Whether this is a map without fields.
     pub fn is_empty(&self) -> bool {
         match self {
-            Tree::Piece(Value::Map(map), _) => map.is_empty(),
-            Tree::Piece(..) | Tree::Items(_) => false,
-            Tree::Split(entries) => entries.is_empty(),
+            Tree::Piece(value, _) | Tree::Combined(value, _) => value.as_map().is_some_and(Map::is_empty),
+            Tree::Split(fields) => fields.is_empty(),
+            Tree::Items(_) => false,
         }
     }
 
-    /// Whether this is a map that may be merged into, field by field.
-    pub fn is_map(&self) -> bool {
-        matches!(self, Tree::Split(_) | Tree::Piece(Value::Map(_), _))
+    /// Whether this marks that something was removed.
+    pub fn is_removal(&self) -> bool {
+        match self {
+            Tree::Piece(value, _) | Tree::Combined(value, _) => value.is_null(),
+            Tree::Split(_) | Tree::Items(_) => false,
+        }
     }
 
     /// The fields of a map, split if it was one piece; `None` for any other value.
     pub fn split(&mut self) -> Option<&mut Vec<(SmolStr, Tree)>> {
-        if let Tree::Piece(Value::Map(map), source) = self {
-            let source = *source;
-            let entries = map.entries().iter().map(|(key, value)| (key.clone(), Tree::Piece(value.clone(), source)));
-            *self = Tree::Split(entries.collect());
-        }
-        match self {
-            Tree::Split(entries) => Some(entries),
-            Tree::Piece(..) | Tree::Items(_) => None,
-        }
+        let fields = match self {
+            Tree::Piece(Value::Map(map), source) => {
+                map.entries().iter().map(|(key, value)| (key.clone(), Tree::Piece(value.clone(), *source))).collect()
+            }
+            Tree::Combined(Value::Map(map), sources) => {
+                let part = |value: &Value| Tree::Combined(value.clone(), Arc::clone(sources));
+                map.entries().iter().map(|(key, value)| (key.clone(), part(value))).collect()
+            }
+            Tree::Split(fields) => return Some(fields),
+            Tree::Piece(..) | Tree::Combined(..) | Tree::Items(_) => return None,
+        };
+        *self = Tree::Split(fields);
+        self.split()
     }
 
     /// The items of a list, split if it was one piece; `None` for any other value.
     pub fn split_list(&mut self) -> Option<&mut Vec<Tree>> {
-        if let Tree::Piece(Value::List(items), source) = self {
-            *self = Tree::Items(items.iter().map(|item| Tree::Piece(item.clone(), *source)).collect());
-        }
-        match self {
-            Tree::Items(items) => Some(items),
-            Tree::Piece(..) | Tree::Split(_) => None,
+        let items = match self {
+            Tree::Piece(Value::List(items), source) => {
+                items.iter().map(|item| Tree::Piece(item.clone(), *source)).collect()
+            }
+            Tree::Combined(Value::List(items), sources) => {
+                items.iter().map(|item| Tree::Combined(item.clone(), Arc::clone(sources))).collect()
+            }
+            Tree::Items(items) => return Some(items),
+            Tree::Piece(..) | Tree::Combined(..) | Tree::Split(_) => return None,
+        };
+        *self = Tree::Items(items);
+        self.split_list()
+    }
+
+    /// The items of a list; any other value is a list of one.
+    pub fn into_items(mut self) -> Vec<Tree> {
+        match self.split_list() {
+            Some(items) => std::mem::take(items),
+            None => vec![self],
         }
     }
 
-    /// The value of a field, as far as it is one piece.
+    /// The value of a field that was not split.
     pub fn field(&self, key: &str) -> Option<&Value> {
         match self {
-            Tree::Piece(value, _) => value.get(key),
-            Tree::Split(entries) => match entries.iter().find(|(name, _)| name == key) {
-                Some((_, Tree::Piece(value, _))) => Some(value),
+            Tree::Piece(value, _) | Tree::Combined(value, _) => value.get(key),
+            Tree::Split(fields) => match fields.iter().find(|(name, _)| name == key) {
+                Some((_, Tree::Piece(value, _) | Tree::Combined(value, _))) => Some(value),
                 _ => None,
             },
             Tree::Items(_) => None,
         }
     }
 
+    /// The sources of what is at a path.
     pub fn get(&self, path: &[Segment]) -> Option<Holding<'_>> {
         let mut tree = self;
         for (depth, segment) in path.iter().enumerate() {
             match (tree, segment) {
-                (Tree::Split(entries), Segment::Key(key)) => {
-                    let at = entries.binary_search_by(|(name, _)| name.cmp(key)).ok()?;
-                    tree = &entries[at].1;
+                (Tree::Split(fields), Segment::Key(key)) => {
+                    let at = fields.binary_search_by(|(name, _)| name.cmp(key)).ok()?;
+                    tree = &fields[at].1;
                 }
                 (Tree::Items(items), Segment::Index(index)) => tree = items.get(*index)?,
                 (Tree::Piece(value, source), _) => {
-                    let value = path[depth..].iter().try_fold(value, |value, segment| match segment {
-                        Segment::Key(key) => value.get(key),
-                        Segment::Index(index) => value.items().get(*index),
-                    });
-                    return value.map(|_| Holding::Piece(*source));
+                    return part(value, &path[depth..]).map(|_| Holding::One(*source));
                 }
-                _ => return None,
+                (Tree::Combined(value, _), _) => return part(value, &path[depth..]).map(|_| Holding::Tree(tree)),
+                (Tree::Split(_), Segment::Index(_)) | (Tree::Items(_), Segment::Key(_)) => return None,
             }
         }
         Some(match tree {
-            Tree::Piece(_, source) => Holding::Piece(*source),
-            split => Holding::Split(split),
+            Tree::Piece(_, source) => Holding::One(*source),
+            Tree::Combined(..) | Tree::Split(_) | Tree::Items(_) => Holding::Tree(tree),
         })
     }
 
-    /// The tree at a path of keys, split on the way.
+    /// The tree at a path of keys. Pieces on the way are split.
     pub fn get_mut(&mut self, path: &[Segment]) -> Option<&mut Tree> {
         path.iter().try_fold(self, |tree, segment| {
             let Segment::Key(key) = segment else { return None };
@@ -114,21 +140,23 @@ impl Tree {
     pub fn first_source(&self) -> Option<Source> {
         match self {
             Tree::Piece(_, source) => Some(*source),
-            Tree::Split(entries) => entries.iter().find_map(|(_, child)| child.first_source()),
+            Tree::Combined(_, sources) => sources.first().copied(),
+            Tree::Split(fields) => fields.iter().find_map(|(_, child)| child.first_source()),
             Tree::Items(items) => items.iter().find_map(Tree::first_source),
         }
     }
 
-    /// The lowest source of all.
+    /// The lowest source of all pieces.
     pub fn lowest_source(&self) -> Option<Source> {
         match self {
             Tree::Piece(_, source) => Some(*source),
-            Tree::Split(entries) => entries.iter().filter_map(|(_, child)| child.lowest_source()).min(),
+            Tree::Combined(_, sources) => sources.first().copied(),
+            Tree::Split(fields) => fields.iter().filter_map(|(_, child)| child.lowest_source()).min(),
             Tree::Items(items) => items.iter().filter_map(Tree::lowest_source).min(),
         }
     }
 
-    /// Every piece, with its path.
+    /// Calls `found` for every piece with its path, once for each of its sources.
     pub fn each_piece<'t>(
         &'t self,
         path: &mut Vec<Segment>,
@@ -136,6 +164,7 @@ impl Tree {
     ) {
         match self {
             Tree::Piece(value, source) => found(path, value, *source),
+            Tree::Combined(value, sources) => sources.iter().for_each(|source| found(path, value, *source)),
             Tree::Split(fields) => {
                 for (key, child) in fields {
                     path.push(Segment::Key(key.clone()));
@@ -153,22 +182,34 @@ impl Tree {
         }
     }
 
-    /// Every piece and every list whose items have sources of their own, with its path.
-    pub fn each_unit<'t>(&'t self, path: &mut Vec<Segment>, found: &mut impl FnMut(&[Segment], &'t Tree)) {
-        let Tree::Split(fields) = self else { return found(path, self) };
-        for (key, child) in fields {
-            path.push(Segment::Key(key.clone()));
-            child.each_unit(path, found);
-            path.pop();
+    /// Calls `found` for every unit with its path. A list whose items have sources of their own is one.
+    pub fn each_unit<'t>(
+        &'t self,
+        units: &Units,
+        path: &mut Vec<Segment>,
+        found: &mut impl FnMut(&[Segment], Incoming<'t>),
+    ) {
+        match self {
+            Tree::Piece(value, source) => {
+                units.each(value, path, &mut |path, unit| found(path, Incoming::Value(unit, *source)));
+            }
+            Tree::Split(fields) => {
+                for (key, child) in fields {
+                    path.push(Segment::Key(key.clone()));
+                    child.each_unit(units, path, found);
+                    path.pop();
+                }
+            }
+            Tree::Combined(..) | Tree::Items(_) => found(path, Incoming::Tree(self)),
         }
     }
 
     /// The plain value, without what was removed.
     pub fn value(&self) -> Value {
         match self {
-            Tree::Piece(value, _) => without_nulls(value),
-            Tree::Split(entries) => {
-                let present = entries.iter().filter(|(_, child)| !matches!(child, Tree::Piece(Value::Null, _)));
+            Tree::Piece(value, _) | Tree::Combined(value, _) => without_nulls(value),
+            Tree::Split(fields) => {
+                let present = fields.iter().filter(|(_, child)| !child.is_removal());
                 Value::Map(Map::from_entries(present.map(|(key, child)| (key.clone(), child.value())).collect()))
             }
             Tree::Items(items) => Value::list(items.iter().map(Tree::value).collect()),
@@ -176,20 +217,42 @@ impl Tree {
     }
 }
 
-/// What a tree holds at a path.
+impl OverlapSide for Tree {
+    fn is_map(&self) -> bool {
+        matches!(self, Tree::Split(_) | Tree::Piece(Value::Map(_), _) | Tree::Combined(Value::Map(_), _))
+    }
+
+    fn is_empty_map(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn is_list(&self) -> bool {
+        matches!(self, Tree::Items(_) | Tree::Piece(Value::List(_), _) | Tree::Combined(Value::List(_), _))
+    }
+
+    fn has_field(&self, key: &str) -> bool {
+        self.field(key).is_some()
+    }
+
+    fn value(&self) -> Value {
+        Tree::value(self)
+    }
+}
+
+/// Who holds what is at a path of a tree.
 #[derive(Debug)]
 pub enum Holding<'t> {
-    /// A value, or part of one, from one source.
-    Piece(Source),
-    Split(&'t Tree),
+    /// It is a piece, or part of one, from one source.
+    One(Source),
+    Tree(&'t Tree),
 }
 
 impl Holding<'_> {
     /// Who set all of it, if one did.
     pub fn only_source(&self) -> Option<Source> {
         match self {
-            Holding::Piece(source) => Some(*source),
-            Holding::Split(tree) => {
+            Holding::One(source) => Some(*source),
+            Holding::Tree(tree) => {
                 let (mut first, mut is_only) = (None, true);
                 tree.each_piece(&mut Vec::new(), &mut |_, _, source| is_only &= *first.get_or_insert(source) == source);
                 first.filter(|_| is_only)
@@ -197,12 +260,21 @@ impl Holding<'_> {
         }
     }
 
-    pub fn source(&self) -> Option<Source> {
+    /// The source of the first piece.
+    pub fn first_source(&self) -> Option<Source> {
         match self {
-            Holding::Piece(source) => Some(*source),
-            Holding::Split(tree) => tree.first_source(),
+            Holding::One(source) => Some(*source),
+            Holding::Tree(tree) => tree.first_source(),
         }
     }
+}
+
+/// What is at a path of a value.
+fn part<'v>(value: &'v Value, path: &[Segment]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, segment| match segment {
+        Segment::Key(key) => value.get(key),
+        Segment::Index(index) => value.items().get(*index),
+    })
 }
 
 /// A field that is null is no field. Items of lists are left alone.

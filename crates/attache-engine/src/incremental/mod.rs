@@ -119,13 +119,13 @@ struct Followed {
 
 impl IncrementalEngine {
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> IncrementalEngine {
-        let now = Engine::new(objects, built_in, settings);
+        let now = Engine::new(objects, built_in, settings.clone());
         IncrementalEngine::of(now, built_in.to_vec(), settings, true)
     }
 
     /// For a batch or two: it is there sooner, and builds models anew for each, as far as it can be felt.
     pub fn one_shot(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> IncrementalEngine {
-        let now = Engine::new(objects, built_in, settings);
+        let now = Engine::new(objects, built_in, settings.clone());
         IncrementalEngine::of(now, built_in.to_vec(), settings, false)
     }
 
@@ -188,8 +188,13 @@ impl IncrementalEngine {
 
     /// Builds everything anew, with ids that have no gaps.
     fn rebuild(&mut self, objects: &Objects) {
-        let engine = Engine::new(objects.tidy(), &self.built_in, self.settings);
-        *self = IncrementalEngine::of(engine, std::mem::take(&mut self.built_in), self.settings, self.kept.is_some());
+        let engine = Engine::new(objects.tidy(), &self.built_in, self.settings.clone());
+        *self = IncrementalEngine::of(
+            engine,
+            std::mem::take(&mut self.built_in),
+            std::mem::take(&mut self.settings),
+            self.kept.is_some(),
+        );
     }
 
     /// Edits the objects, and tells which of them are others than before.

@@ -14,7 +14,7 @@ impl RouteAnnotation {
         let chosen = text.and_then(|text| self.values.iter().find(|(value, _)| value == text));
         let fields = text.filter(|text| self.lists_fields && lists_fields(text));
         let except = fields.map_or(Vec::new(), |fields| fields.split(',').map(|field| field.trim().into()).collect());
-        (chosen.map_or(self.default, |(_, inherit)| *inherit), except)
+        (chosen.map_or(&self.default, |(_, inherit)| inherit).clone(), except)
     }
 
     /// What is wrong with the annotation of a route, which then does not count.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::{KindOrigin, PolicyKind, schema};
+use super::{KindOrigin, PolicyKind, StrategyRegistry, schema};
 use crate::problem::Problem;
 use crate::text::{self, Reading};
 
@@ -30,7 +30,9 @@ const FILES: [(&str, &str); 9] = files![
 pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
     let files = FILES.par_iter().map(|(name, text)| {
         let Reading { objects, mut problems } = text::read(&Arc::from(format!("kinds/{name}.yaml")), text);
-        let read = objects.iter().map(|document| schema::read(document, KindOrigin::BuiltIn(name)));
+        let read = objects
+            .iter()
+            .map(|document| schema::read(document, KindOrigin::BuiltIn(name), &StrategyRegistry::default()));
         let kinds: Vec<PolicyKind> =
             read.filter_map(|kind| kind.map_err(|errors| problems.extend(errors)).ok()).collect();
         (kinds, problems)

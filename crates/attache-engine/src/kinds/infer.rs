@@ -6,7 +6,7 @@ use super::level::DEFAULT_HIERARCHY;
 use super::registry::Settings;
 use super::{
     Class, Conflicts, CrossNamespace, DictatedBy, KindOrigin, LevelName, Pattern, PolicyFields, PolicyKind, SameLevel,
-    StatusTemplate, Strategy,
+    StatusTemplate, Strategy, StrategyRegistry,
 };
 use crate::level::Level;
 use crate::object::Object;
@@ -61,7 +61,7 @@ impl<'o> Crd<'o> {
         kind.group == self.group && kind.kind == self.kind
     }
 
-    pub fn policy_kind(&self, settings: Settings) -> Inference {
+    pub fn policy_kind(&self, settings: &Settings) -> Inference {
         let label = self.object.labels().get_str(LABEL).map(str::to_ascii_lowercase);
         let targets = self.has("targetRef") || self.has("targetRefs");
         if label.is_none() && !(targets && settings.infer_unlabelled) {
@@ -71,9 +71,9 @@ impl<'o> Crd<'o> {
         let current = self.has("overrides") || self.has("defaults");
         let inherited = original || current || label.as_deref() == Some("inherited");
         let (class, same_level, strategies) = match (inherited, original && !current) {
-            (true, true) => (Class::Inherited, SameLevel::OldestWins, vec![Strategy::Patch]),
-            (true, false) => (Class::Inherited, SameLevel::OldestIsHigher, self.strategies()),
-            (false, _) => (Class::Direct, SameLevel::RejectNewer, vec![Strategy::None]),
+            (true, true) => (Class::Inherited, SameLevel::OldestWins, vec![Strategy::PATCH]),
+            (true, false) => (Class::Inherited, SameLevel::OldestIsHigher, self.strategies(&settings.strategies)),
+            (false, _) => (Class::Direct, SameLevel::RejectNewer, vec![Strategy::NONE]),
         };
         let levels: Vec<LevelName> = DEFAULT_HIERARCHY.iter().map(|level| LevelName::Level(*level)).collect();
         let names = self.object.spec().get("names").unwrap_or(&Value::Null);
@@ -141,13 +141,13 @@ impl<'o> Crd<'o> {
     }
 
     /// `atomic`, and what the field `strategy` of a block allows.
-    fn strategies(&self) -> Vec<Strategy> {
+    fn strategies(&self, known: &StrategyRegistry) -> Vec<Strategy> {
         let blocks = ["defaults", "overrides"].iter().filter_map(|block| self.spec.at(&["properties", block]));
-        let mut strategies = vec![Strategy::Atomic];
+        let mut strategies = vec![Strategy::ATOMIC];
         for field in blocks.filter_map(|block| block.at(&["properties", "strategy"])) {
             let words = field.list_at("enum");
-            let named = words.iter().filter_map(|word| Strategy::parse(word.as_str()?));
-            let all = [Strategy::Merge, Strategy::Patch].into_iter().filter(|_| words.is_empty());
+            let named = words.iter().filter_map(|word| known.get(word.as_str()?).cloned());
+            let all = [Strategy::MERGE, Strategy::PATCH].into_iter().filter(|_| words.is_empty());
             for strategy in named.chain(all) {
                 if !strategies.contains(&strategy) {
                     strategies.push(strategy);

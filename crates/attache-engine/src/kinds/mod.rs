@@ -11,6 +11,8 @@ mod registry;
 pub(crate) mod schema;
 mod selection;
 mod status_template;
+mod strategy;
+mod units;
 
 use smol_str::SmolStr;
 
@@ -26,6 +28,11 @@ pub use registry::{KindId, Registry, Settings};
 pub(crate) use schema::GROUP;
 pub use selection::{HostTargets, RootSelection, SelectionRule, SelectorField, Waypoints};
 pub use status_template::{AffectedTemplate, ConditionTemplate, PolicyState, StatusTemplate};
+pub use strategy::{
+    Decision, Granularity, MergeStrategy, Overlap, Participation, Strategy, StrategyNameTaken, StrategyRegistry,
+};
+pub(crate) use strategy::{OneLevelStrategy, OverlapSide};
+pub use units::Units;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyKind {
@@ -171,19 +178,6 @@ pub struct Validation {
     pub message: SmolStr,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Strategy {
-    None,
-    Atomic,
-    Merge,
-    Patch,
-    Shallow,
-    Deep,
-    Strategic,
-    Accumulate,
-    FirstMatch,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concatenate {
     PreferredFirst,
@@ -216,7 +210,7 @@ pub struct RouteAnnotation {
 }
 
 /// How a higher policy meets the lower ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergePreference {
     pub prefer_higher: bool,
     pub strategy: Strategy,
@@ -333,27 +327,34 @@ impl PolicyKind {
             || is_short && group.is_none_or(|group| group.eq_ignore_ascii_case(&self.group))
     }
 
-    pub fn default_strategy(&self) -> Strategy {
-        self.strategies.first().copied().unwrap_or(Strategy::Atomic)
+    /// The strategy of blocks that name none.
+    pub fn default_strategy(&self) -> &Strategy {
+        static ATOMIC: Strategy = Strategy::ATOMIC;
+        self.strategies.first().unwrap_or(&ATOMIC)
     }
 
     /// Whether policies of this kind have `defaults`, bare rules and `overrides`, each with a strategy of its own.
     pub fn has_blocks(&self) -> bool {
-        use Strategy::{Atomic, Merge, Patch};
         let PolicyFields { defaults, overrides, .. } = &self.fields;
         self.class == Class::Inherited
             && self.dictated_by == DictatedBy::Higher
             && !(defaults.is_empty() && overrides.is_empty())
-            && self.strategies.iter().all(|strategy| matches!(strategy, Strategy::None | Atomic | Merge | Patch))
+            && self.strategies.iter().all(|strategy| strategy.allows_blocks())
     }
 
-    /// Whether the most specific policy counts alone, even if it says nothing.
-    pub fn winner_takes_all(&self) -> bool {
-        let strategy = self.default_strategy();
-        !self.has_blocks() && matches!(strategy, Strategy::None | Strategy::Atomic | Strategy::FirstMatch)
+    /// Which policies of a chain take part in the effective policy.
+    pub fn participation(&self) -> Participation {
+        let is_annotated = matches!(self.dictated_by, DictatedBy::Annotation(_));
+        match self.default_strategy().participation() {
+            _ if self.accumulates() => Participation::All,
+            _ if is_annotated || !self.deep_at_one_level.is_empty() => Participation::MergedByLevel,
+            Participation::MostSpecific if self.has_blocks() => Participation::Merged,
+            participation => participation,
+        }
     }
 
+    /// Whether all policies apply, one after the other.
     pub fn accumulates(&self) -> bool {
-        self.strategies.contains(&Strategy::Accumulate)
+        self.strategies.iter().any(|strategy| strategy.participation() == Participation::All)
     }
 }

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
-use super::{KindName, KindOrigin, PolicyKind, infer, schema};
+use super::{KindName, KindOrigin, PolicyKind, StrategyRegistry, infer, schema};
 use crate::object::{Object, ObjectId, Objects};
 use crate::problem::Problem;
 
@@ -20,21 +20,24 @@ pub struct Registry {
     unlabelled: Vec<ObjectId>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// What an embedder or a user chooses.
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Take a CRD with `targetRef` or `targetRefs` for a policy, even if it has no label that says so.
     pub infer_unlabelled: bool,
+    /// The strategies that PolicyKind documents can name.
+    pub strategies: StrategyRegistry,
 }
 
 impl Registry {
     /// The kinds that hold for `objects`, sorted by name, and what is wrong with the documents that describe them.
-    pub fn new(built_in: &[PolicyKind], objects: &Objects, settings: Settings) -> (Registry, Vec<Problem>) {
+    pub fn new(built_in: &[PolicyKind], objects: &Objects, settings: &Settings) -> (Registry, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut kinds: Vec<PolicyKind> = Vec::new();
         let known =
             |kinds: &[PolicyKind], group: &str, kind: &str| kinds.iter().any(|k| k.group == group && k.kind == kind);
         for (_, document) in objects.each(schema::GROUP, schema::KIND) {
-            match schema::read(document, KindOrigin::Given(file_of(document))) {
+            match schema::read(document, KindOrigin::Given(file_of(document)), &settings.strategies) {
                 Ok(kind) if known(&kinds, &kind.group, &kind.kind) => problems.push(
                     Problem::error(format!("`{}` is described twice", kind.full_name()))
                         .about(document)

@@ -6,7 +6,7 @@ use super::level::DEFAULT_HIERARCHY;
 use super::{
     Bindings, Class, Concatenate, Conflicts, CrossNamespace, DictatedBy, HostTargets, KindName, KindOrigin, LevelName,
     MergePreference, MergesInto, NumberAt, Pattern, PolicyFields, PolicyKind, Priority, RouteAnnotation, SameLevel,
-    SelectionRule, Strategy, Validation, Waypoints, YieldToKind, YieldToRule, status_template,
+    SelectionRule, Strategy, StrategyRegistry, Validation, Waypoints, YieldToKind, YieldToRule, status_template,
 };
 use crate::cel::CelCondition;
 use crate::level::Level;
@@ -25,17 +25,6 @@ const SAME_LEVEL: [(&str, SameLevel); 4] = [
     ("OldestAlone", SameLevel::OldestAlone),
     ("RejectNewer", SameLevel::RejectNewer),
 ];
-pub const STRATEGIES: [(&str, Strategy); 9] = [
-    ("none", Strategy::None),
-    ("atomic", Strategy::Atomic),
-    ("merge", Strategy::Merge),
-    ("patch", Strategy::Patch),
-    ("shallow", Strategy::Shallow),
-    ("deep", Strategy::Deep),
-    ("strategic", Strategy::Strategic),
-    ("accumulate", Strategy::Accumulate),
-    ("firstMatch", Strategy::FirstMatch),
-];
 const CROSS_NAMESPACE: [(&str, CrossNamespace); 3] =
     [("Never", CrossNamespace::Never), ("Granted", CrossNamespace::Granted), ("Consumer", CrossNamespace::Consumer)];
 const REJECTED_FROM: [(&str, bool); 2] = [("Target", false), ("EveryTarget", true)];
@@ -45,16 +34,6 @@ const WITHOUT_TARGET: [(&str, bool); 2] = [("Refused", false), ("Namespace", tru
 const PREFER: [(&str, bool); 2] = [("higher", true), ("lower", false)];
 const CONCATENATE: [(&str, Concatenate); 2] =
     [("PreferredFirst", Concatenate::PreferredFirst), ("PreferredLast", Concatenate::PreferredLast)];
-
-impl Strategy {
-    pub fn name(self) -> &'static str {
-        STRATEGIES.iter().find(|(_, strategy)| *strategy == self).map_or("none", |(name, _)| name)
-    }
-
-    pub fn parse(text: &str) -> Option<Strategy> {
-        STRATEGIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, strategy)| *strategy)
-    }
-}
 
 impl Default for PolicyFields {
     fn default() -> Self {
@@ -74,11 +53,15 @@ impl Default for PolicyFields {
     }
 }
 
+/// The strategies that a document can name.
+type StrategyWords<'s> = &'s [(&'s str, &'s Strategy)];
+
 /// Reads a PolicyKind document. It is used only if nothing is wrong with it.
-pub fn read(object: &Object, origin: KindOrigin) -> Result<PolicyKind, Vec<Problem>> {
+pub fn read(object: &Object, origin: KindOrigin, strategies: &StrategyRegistry) -> Result<PolicyKind, Vec<Problem>> {
+    let strategies: Vec<(&str, &Strategy)> = strategies.iter().map(|strategy| (strategy.name(), strategy)).collect();
     let mut problems = Vec::new();
     let mut reader = DocumentReader::new(object, Path::parse("spec"), object.spec(), &mut problems);
-    let kind = read_spec(object, &mut reader, origin);
+    let kind = read_spec(object, &mut reader, origin, &strategies);
     reader.finish();
     match kind {
         Some(kind) if problems.is_empty() => Ok(kind),
@@ -86,7 +69,12 @@ pub fn read(object: &Object, origin: KindOrigin) -> Result<PolicyKind, Vec<Probl
     }
 }
 
-fn read_spec(object: &Object, reader: &mut DocumentReader<'_, '_>, origin: KindOrigin) -> Option<PolicyKind> {
+fn read_spec(
+    object: &Object,
+    reader: &mut DocumentReader<'_, '_>,
+    origin: KindOrigin,
+    strategies: StrategyWords<'_>,
+) -> Option<PolicyKind> {
     let group = reader.required("group");
     let kind = reader.required("kind");
     let class = reader.choice("class", &CLASSES).unwrap_or(Class::Inherited);
@@ -124,8 +112,8 @@ fn read_spec(object: &Object, reader: &mut DocumentReader<'_, '_>, origin: KindO
         let help = "leave `sameLevel` out, or make the kind `Inherited`".to_string();
         reader.complain(Some("sameLevel"), "a Direct kind always rejects the newer policy".to_string(), Some(help));
     }
-    let strategies = reader.choices("strategies", &STRATEGIES);
-    let default_strategy = if class == Class::Direct { Strategy::None } else { Strategy::Atomic };
+    let named = reader.choices("strategies", strategies).filter(|list| !list.is_empty());
+    let default_strategy = if class == Class::Direct { Strategy::NONE } else { Strategy::ATOMIC };
     Some(PolicyKind {
         name: object.id.name.clone(),
         short_names: reader.texts("shortNames").unwrap_or_default(),
@@ -149,17 +137,19 @@ fn read_spec(object: &Object, reader: &mut DocumentReader<'_, '_>, origin: KindO
         conflicts: conflicts(reader),
         rejected_everywhere: reader.choice("rejectedFrom", &REJECTED_FROM).unwrap_or(false),
         priority: reader.objects("priority", priority),
-        strategies: strategies.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![default_strategy]),
+        strategies: named.map_or_else(|| vec![default_strategy], |list| list.into_iter().cloned().collect()),
         rules: patterns(reader, "rules"),
         whole: patterns(reader, "whole"),
         keys: reader.pairs("keys").iter().map(|(path, key)| (Pattern::parse(path), key.clone())).collect(),
         concatenated: concatenated(reader),
         deep_at_one_level: patterns(reader, "deepAtOneLevel"),
         decisive: patterns(reader, "decisive"),
-        dictated_by: reader.object("dictatedBy", dictated_by).unwrap_or(DictatedBy::Higher),
+        dictated_by: reader
+            .object("dictatedBy", |reader| dictated_by(reader, strategies))
+            .unwrap_or(DictatedBy::Higher),
         yields: reader.objects("yieldsTo", yields),
         yields_to_rule: reader.objects("yieldsToRule", yields_to_rule),
-        strategy_on: strategy_on(reader),
+        strategy_on: strategy_on(reader, strategies),
         own_port: reader.flag("ownPort").unwrap_or(false),
         merges_into: reader.objects("mergesInto", merges_into),
         cross_namespace: reader.choice("crossNamespace", &CROSS_NAMESPACE).unwrap_or(CrossNamespace::Never),
@@ -272,12 +262,12 @@ fn concatenated(reader: &mut DocumentReader<'_, '_>) -> Vec<(Pattern, Concatenat
         .collect()
 }
 
-fn dictated_by(reader: &mut DocumentReader<'_, '_>) -> DictatedBy {
+fn dictated_by(reader: &mut DocumentReader<'_, '_>, strategies: StrategyWords<'_>) -> DictatedBy {
     if let Some(field) = reader.text("field") {
         let values = reader.pairs("values");
         let values = values
             .iter()
-            .filter_map(|(value, name)| Some((value.clone(), reader.word("values", name, &STRATEGIES)?)))
+            .filter_map(|(value, name)| Some((value.clone(), reader.word("values", name, strategies)?.clone())))
             .collect();
         let with = reader.texts("with").unwrap_or_default().iter().map(|name| LevelName::parse(name)).collect();
         return DictatedBy::Lower { field: keys(&field), values, with };
@@ -288,19 +278,19 @@ fn dictated_by(reader: &mut DocumentReader<'_, '_>) -> DictatedBy {
     };
     let inherit = |reader: &mut DocumentReader<'_, '_>| -> Option<MergePreference> {
         let prefer_higher = reader.choice("prefer", &PREFER).unwrap_or(false);
-        let strategy = reader.choice("strategy", &STRATEGIES).unwrap_or(Strategy::Shallow);
+        let strategy = reader.choice("strategy", strategies).cloned().unwrap_or(Strategy::SHALLOW);
         Some(MergePreference { prefer_higher, strategy })
     };
     let values = reader.objects("values", |item| {
         let names = item.texts("value")?;
         let inherit = inherit(item)?;
-        Some(names.into_iter().map(|name| (name, inherit)).collect::<Vec<_>>())
+        Some(names.into_iter().map(|name| (name, inherit.clone())).collect::<Vec<_>>())
     });
     let default = reader.object("default", |item| inherit(item)).flatten();
     DictatedBy::Annotation(RouteAnnotation {
         names,
         values: values.into_iter().flatten().collect(),
-        default: default.unwrap_or(MergePreference { prefer_higher: false, strategy: Strategy::Shallow }),
+        default: default.unwrap_or(MergePreference { prefer_higher: false, strategy: Strategy::SHALLOW }),
         lists_fields: reader.flag("listsFields").unwrap_or(false),
     })
 }
@@ -317,10 +307,10 @@ fn yields_to_rule(reader: &mut DocumentReader<'_, '_>) -> Option<YieldToRule> {
     Some(YieldToRule { path: Pattern::parse(&path?), fields })
 }
 
-fn strategy_on(reader: &mut DocumentReader<'_, '_>) -> Vec<(KindName, Strategy)> {
+fn strategy_on(reader: &mut DocumentReader<'_, '_>, strategies: StrategyWords<'_>) -> Vec<(KindName, Strategy)> {
     let pairs = reader.pairs("strategyOn");
     let read = |(kind, name): &(SmolStr, SmolStr)| {
-        Some((KindName::parse(kind), reader.word("strategyOn", name, &STRATEGIES)?))
+        Some((KindName::parse(kind), reader.word("strategyOn", name, strategies)?.clone()))
     };
     pairs.iter().filter_map(read).collect()
 }

@@ -3,20 +3,31 @@
 use super::{Model, World};
 use crate::attachment::Attachment;
 use crate::chain::{ChainId, Link};
-use crate::fold::{EffectivePolicy, FoldTrace, Inheritance, Layer, fold, trace};
+use crate::fold::{EffectivePolicy, FoldInput, FoldTrace, Inheritance, Layer, fold, trace};
 use crate::kinds::DictatedBy;
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
 
 impl Model {
     pub(super) fn fold(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> EffectivePolicy {
-        fold(&self.kind, &self.units, world.policies, &self.layers(world, chain), self.chains.terms(chain), own)
+        fold(self.fold_input(world, chain, &self.layers(world, chain), own))
     }
 
     /// How a chain comes to what it does, block by block; over a value that the object itself has, if it has one.
     pub fn trace(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> FoldTrace {
         let model = self.with(chain);
-        trace(&self.kind, &self.units, world.policies, &model.layers(world, chain), model.chains.terms(chain), own)
+        trace(model.fold_input(world, chain, &model.layers(world, chain), own))
+    }
+
+    fn fold_input<'a>(
+        &'a self,
+        world: World<'a>,
+        chain: ChainId,
+        layers: &'a [Layer<'a>],
+        own: Option<&'a Value>,
+    ) -> FoldInput<'a> {
+        let context = self.chains.context(chain);
+        FoldInput { kind: &self.kind, units: &self.units, policies: world.policies, layers, context, own }
     }
 
     /// The policies of a chain, lowest first.
@@ -32,14 +43,14 @@ impl Model {
         let mut layer = Layer {
             level: it.level,
             owner: it.owner,
-            stack: Vec::new(),
+            accepted: Vec::new(),
             rejected: Vec::new(),
             yields: &[],
-            inherit: self.inheritance(world, node),
+            inheritance: self.inheritance(world, node),
         };
         if let Some(stack) = self.stacks.get(node) {
             let meant = |attachment: &Attachment| attachment.from.is_none() || attachment.from == from;
-            layer.stack.extend(stack.accepted.iter().filter(|it| meant(it)));
+            layer.accepted.extend(stack.accepted.iter().filter(|it| meant(it)));
             layer.yields = &stack.yields;
             layer.rejected.extend(stack.rejected.iter().filter(|(it, _)| meant(it)).map(|(a, b)| (a, b)));
         }

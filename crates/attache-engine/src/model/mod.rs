@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Levels, Link, MergeContext, SetId, is_effective_target};
-use crate::fold::{EffectivePolicy, Units};
-use crate::kinds::{Class, KindId, PolicyKind};
+use crate::fold::EffectivePolicy;
+use crate::kinds::{Class, KindId, PolicyKind, Units};
 use crate::object::Objects;
 use crate::order::{Stack, Stacks};
 use crate::persistent::PersistentVec;
@@ -43,7 +43,8 @@ pub struct Model {
     pub kind: Arc<PolicyKind>,
     units: Arc<Units>,
     hierarchy: Arc<Hierarchy>,
-    terms_matter: bool,
+    /// Whether nodes can change how policies of the kind merge.
+    has_contexts: bool,
     /// The Namespace that stands on top of all others.
     root: Option<NodeId>,
     stacks: Stacks,
@@ -74,9 +75,9 @@ impl Model {
         let mut model = Model {
             id,
             kind: Arc::new(kind.clone()),
-            units: Arc::new(Units::of(kind)),
+            units: Arc::new(kind.units()),
             hierarchy,
-            terms_matter: MergeContext::matter(kind),
+            has_contexts: MergeContext::applies_to(kind),
             root,
             stacks,
             chains: Chains::default(),

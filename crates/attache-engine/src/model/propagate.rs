@@ -166,13 +166,13 @@ impl Model {
                 || place.service.is_some_and(has_policies)
                 // Who comes from a node of the same Namespaces has met their policies.
                 || place.is_entrance && self.namespaces(world, node).any(has_policies)
-                || self.terms(world, node).is_some())
+                || self.context(world, node).is_some())
     }
 
-    /// The terms that a node sets, if it sets any.
-    fn terms(&self, world: World<'_>, node: NodeId) -> Option<MergeContext> {
-        let terms = self.terms_matter.then(|| MergeContext::of(&self.kind, world.objects, world.topology, node));
-        terms.filter(|terms| *terms != MergeContext::default())
+    /// How policies merge from a node on, if the node changes that.
+    fn context(&self, world: World<'_>, node: NodeId) -> Option<MergeContext> {
+        let context = self.has_contexts.then(|| MergeContext::at(&self.kind, world.objects, world.topology, node));
+        context.filter(|context| *context != MergeContext::default())
     }
 
     /// What stands right above a node on every path, without being one of its parents: its Namespaces, its Service.
@@ -210,9 +210,9 @@ impl Model {
                 self.pass(chains, above, first, out);
             }
         }
-        if let Some(terms) = self.terms(world, node) {
+        if let Some(context) = self.context(world, node) {
             for chain in out[first..].iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
-                *chain = chains.link(*chain, Link::On(terms));
+                *chain = chains.link(*chain, Link::Context(context));
             }
         }
     }
@@ -268,7 +268,7 @@ impl Model {
         chains.links(chain).any(|link| match link {
             Link::Node(met) => self.stacks.get(met).is_some_and(|stack| stack.consumers.contains(&namespace)),
             Link::From(_) | Link::Only(_) => true,
-            Link::On(_) => false,
+            Link::Context(_) => false,
         })
     }
 }

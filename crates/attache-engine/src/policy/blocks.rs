@@ -29,7 +29,7 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
         blocks.extend(reading.named(settings, &path, &fields.overrides, BlockKind::Overrides));
     } else {
         let spec = settings.without(|key| is_target(kind, key) || fields.ignored.iter().any(|name| name == key));
-        let strategy = kind.default_strategy();
+        let strategy = kind.default_strategy().clone();
         let spec = without_absent(Value::Map(spec), kind, &mut Vec::new());
         blocks.push(Block { which: BlockKind::Bare, strategy, when: None, removes: Vec::new(), spec });
     }
@@ -76,7 +76,7 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
                 || fields.ignored.iter().chain(&fields.defaults).chain(&fields.overrides).any(|name| name == key)
         };
         let mut block = self.block(settings, path, BlockKind::Bare, other);
-        block.strategy = if self.kind.strategies == [Strategy::None] { Strategy::None } else { Strategy::Atomic };
+        block.strategy = bare_strategy(self.kind);
         let says_something = !block.spec.entries().is_empty() || !block.removes.is_empty();
         says_something.then_some(block)
     }
@@ -85,7 +85,7 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
         let fields = &self.kind.fields;
         let strategy = match map.get(&fields.strategy).filter(|_| which != BlockKind::Bare) {
             Some(value) => self.strategy(value, path.key(fields.strategy.clone())),
-            None => self.kind.default_strategy(),
+            None => self.kind.default_strategy().clone(),
         };
         // A list under this name is a rule like any other: only an expression is a condition.
         let when = match map.get(&fields.when) {
@@ -105,15 +105,15 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
     }
 
     fn strategy(&mut self, value: &Value, path: Path) -> Strategy {
-        let named = value.as_str().and_then(Strategy::parse);
-        match named.filter(|strategy| self.kind.strategies.contains(strategy)) {
-            Some(strategy) => strategy,
+        let is_named = |strategy: &&Strategy| value.as_str().is_some_and(|it| strategy.name().eq_ignore_ascii_case(it));
+        match self.kind.strategies.iter().find(is_named) {
+            Some(strategy) => strategy.clone(),
             None => {
                 let given = value.as_str().unwrap_or(value.type_name());
                 let known: Vec<&str> = self.kind.strategies.iter().map(|strategy| strategy.name()).collect();
                 let kind = &self.kind.kind;
                 (self.complain)(path, format!("{kind} has no strategy `{given}`, only {}", known.join(", ")));
-                self.kind.default_strategy()
+                self.kind.default_strategy().clone()
             }
         }
     }
@@ -131,6 +131,15 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
 
 pub fn at<'v>(value: &'v Value, keys: &[SmolStr]) -> Option<&'v Value> {
     keys.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// Bare rules are atomic, unless the kind has no strategy but `none`, or one of an embedder first.
+fn bare_strategy(kind: &PolicyKind) -> Strategy {
+    match kind.strategies.as_slice() {
+        [only] if *only == Strategy::NONE => Strategy::NONE,
+        [first, ..] if !first.is_built_in() => first.clone(),
+        _ => Strategy::ATOMIC,
+    }
 }
 
 /// Whether a field of the settings holds targets.

@@ -129,7 +129,9 @@ pub(crate) fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &Policy
     let (targets, unused) = targets::read(object, kind, &mut complain);
     let mut blocks = blocks::read(object, kind, &mut complain);
     let joins = joins(object, kind, &mut complain);
-    blocks.iter_mut().for_each(|block| block.strategy = joins.unwrap_or(block.strategy));
+    if let Some(strategy) = &joins {
+        blocks.iter_mut().for_each(|block| block.strategy = strategy.clone());
+    }
     let rank = rank::read(object, kind, &mut complain);
     validation::check(object, kind, &mut complain);
     let disabled = kind.disabled.as_ref().and_then(|path| field(&object.body, path)).and_then(Value::as_bool);
@@ -140,7 +142,7 @@ pub(crate) fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &Policy
 fn joins(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Option<Strategy> {
     let DictatedBy::Lower { field, values, .. } = &kind.dictated_by else { return None };
     let text = blocks::at(&object.body, field)?.as_str()?;
-    let chosen = values.iter().find(|(value, _)| value == text).map(|(_, strategy)| *strategy);
+    let chosen = values.iter().find(|(value, _)| value == text).map(|(_, strategy)| strategy.clone());
     if chosen.is_none() {
         let known: Vec<String> = values.iter().map(|(value, _)| format!("`{value}`")).collect();
         let path = Path::new(field.iter().cloned().map(Segment::Key).collect());

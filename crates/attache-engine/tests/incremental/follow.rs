@@ -30,12 +30,12 @@ struct State {
 }
 
 fn follow(case: &Case) -> Result<(), String> {
-    let settings = Settings { infer_unlabelled: case.infer_unlabelled };
+    let settings = Settings { infer_unlabelled: case.infer_unlabelled, ..Settings::default() };
     let first: Vec<Object> = case.documents.iter().filter_map(object).collect();
     let mut objects: BTreeMap<ObjectRef, Object> = first.iter().map(|it| (it.id.clone(), it.clone())).collect();
-    let mut brief = IncrementalEngine::one_shot(Objects::new(first.clone()), &BUILT_IN, settings);
-    let mut incremental = IncrementalEngine::new(Objects::new(first), &BUILT_IN, settings);
-    let mut states = vec![State::of(&objects, settings)];
+    let mut brief = IncrementalEngine::one_shot(Objects::new(first.clone()), &BUILT_IN, settings.clone());
+    let mut incremental = IncrementalEngine::new(Objects::new(first), &BUILT_IN, settings.clone());
+    let mut states = vec![State::of(&objects, settings.clone())];
     let mut snapshots = vec![Arc::clone(incremental.now())];
     let mut reports = Vec::new();
     for (i, batch) in case.batches.iter().enumerate() {
@@ -49,7 +49,7 @@ fn follow(case: &Case) -> Result<(), String> {
         let told = brief.apply(edits.clone());
         reports.push(incremental.apply(edits));
         snapshots.push(Arc::clone(incremental.now()));
-        states.push(State::of(&objects, settings));
+        states.push(State::of(&objects, settings.clone()));
         if !batch.quiet {
             let within = |it| format!("after batch {}: {it}", i + 1);
             states[i + 1].check(&snapshots[i + 1]).map_err(within)?;

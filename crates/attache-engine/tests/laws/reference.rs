@@ -373,7 +373,7 @@ impl<'e> Reference<'e> {
     /// and rules are what the kind merges.
     fn without(&self, block: &Value, names: &[&str]) -> Value {
         let declared = !self.kind.rules.is_empty();
-        let parts = if declared || self.kind.strategies.contains(&Strategy::Merge) {
+        let parts = if declared || self.kind.strategies.contains(&Strategy::MERGE) {
             self.rules(block)
         } else {
             self.leaves(block).into_iter().map(|leaf| (leaf.clone(), at(block, &leaf).clone())).collect()

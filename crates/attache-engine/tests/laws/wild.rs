@@ -214,7 +214,11 @@ fn disturb(document: &mut Value, steps: &[Index], with: &Value) {
 
 fn ask(documents: &[Value]) {
     static BUILT_IN: std::sync::LazyLock<Vec<PolicyKind>> = std::sync::LazyLock::new(|| built_in().0);
-    let engine = Engine::new(Objects::new(objects(documents)), &BUILT_IN, Settings { infer_unlabelled: true });
+    let engine = Engine::new(
+        Objects::new(objects(documents)),
+        &BUILT_IN,
+        Settings { infer_unlabelled: true, ..Settings::default() },
+    );
     engine.fold_all();
     answer(&engine);
 }

@@ -113,7 +113,7 @@ impl ExplainView<'_> {
             Some(SourceLocation { line, .. }) => format!("{file}:{line}"),
             None => file.to_owned(),
         });
-        let strategy = Some(turn.strategy.name().to_owned()).filter(|_| turn.strategy != Strategy::None);
+        let strategy = Some(turn.strategy.name().to_owned()).filter(|_| turn.strategy != Strategy::NONE);
         let all: Vec<String> = [strategy, when, removes, Some(age), place].into_iter().flatten().collect();
         let mut table = Table::plain(INDENT);
         table.row([paint(DIM, all.join(", ")).into()]);

@@ -1,6 +1,6 @@
 //! How a kind of policy works, in a sentence.
 
-use attache_engine::kinds::{Class, DictatedBy, LevelName, PolicyKind, SameLevel, Strategy};
+use attache_engine::kinds::{Class, DictatedBy, LevelName, Participation, PolicyKind, SameLevel, Strategy};
 
 pub fn how_it_works(kind: &PolicyKind) -> String {
     let name = kind.full_name();
@@ -13,19 +13,23 @@ pub fn how_it_works(kind: &PolicyKind) -> String {
 
 fn how_they_meet(kind: &PolicyKind) -> String {
     let same_level = between_two(kind);
-    match (&kind.dictated_by, kind.default_strategy()) {
+    match &kind.dictated_by {
         _ if kind.accumulates() => "all that meet apply, one after the other".to_owned(),
-        (_, Strategy::FirstMatch) => "of all that meet, the first that matches counts".to_owned(),
-        (DictatedBy::Annotation(_), _) => {
+        _ if *kind.default_strategy() == Strategy::FIRST_MATCH => {
+            "of all that meet, the first that matches counts".to_owned()
+        }
+        DictatedBy::Annotation(_) => {
             format!("the more specific one wins unless an annotation of the route says otherwise; {same_level}")
         }
-        (DictatedBy::Lower { .. }, _) => {
+        DictatedBy::Lower { .. } => {
             format!("the most specific one counts, and says whether it merges with one above; {same_level}")
         }
         _ if kind.has_blocks() => {
             format!("defaults give way to more specific policies, overrides beat them; {same_level}")
         }
-        _ if kind.winner_takes_all() => format!("the most specific one counts alone; {same_level}"),
+        _ if kind.participation() == Participation::MostSpecific => {
+            format!("the most specific one counts alone; {same_level}")
+        }
         _ => format!("field by field the more specific one wins; {same_level}"),
     }
 }

@@ -70,9 +70,10 @@ impl Case {
 impl Test {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> std::result::Result<Verdict, Failure> {
         let (documents, mut problems) = self.documents(global)?;
-        let settings = Settings { infer_unlabelled: global.infer_unlabelled };
+        let settings = Settings { infer_unlabelled: global.infer_unlabelled, ..Settings::default() };
         let (kinds, _) = built_in();
-        let cases: Vec<Case> = documents.into_par_iter().map(|document| run(&document, &kinds, settings)).collect();
+        let cases: Vec<Case> =
+            documents.into_par_iter().map(|document| run(&document, &kinds, settings.clone())).collect();
         for case in &cases {
             show(case, global.quiet, screen)?;
         }
