@@ -166,13 +166,12 @@ fn run_with_progress(mut go: Command) -> Result<(), TestEnvError> {
         }
     };
     let text = reader.join().unwrap_or_default();
-    match status.success() {
-        true => Ok(announce(format_args!("built in {} seconds", start.elapsed().as_secs()))),
-        false => {
-            let lines = text.lines().filter(|line| !line.starts_with("go: downloading"));
-            Err(failed(&lines.collect::<Vec<_>>().join("\n")))
-        }
+    if !status.success() {
+        let lines = text.lines().filter(|line| !line.starts_with("go: downloading"));
+        return Err(failed(&lines.collect::<Vec<_>>().join("\n")));
     }
+    announce(format_args!("built in {} seconds", start.elapsed().as_secs()));
+    Ok(())
 }
 
 /// As `go.mod` says.
