@@ -1,6 +1,6 @@
 //! The test environment itself: what the tests of other crates count on.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

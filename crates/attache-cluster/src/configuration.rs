@@ -1,0 +1,131 @@
+//! Which cluster is meant, and who asks: what kubectl would use.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use crate::ClusterError;
+
+/// The flags of kubectl that choose a cluster and a user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientOptions {
+    /// The file to use instead of those that KUBECONFIG names.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context to use instead of the current one.
+    pub context: Option<String>,
+    /// The cluster to use instead of the context's.
+    pub cluster: Option<String>,
+    /// The user to use instead of the context's.
+    pub user: Option<String>,
+    /// The user to impersonate.
+    pub impersonate: Option<String>,
+    /// The groups to impersonate.
+    pub impersonate_groups: Vec<String>,
+    /// How long a single request may take. No limit if it is not given.
+    pub request_timeout: Option<Duration>,
+}
+
+/// How long it may take to connect. A server that is there answers much sooner, also from another continent.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What is known of a cluster before it is asked anything.
+pub(crate) struct Configuration {
+    pub(crate) client: Config,
+    /// Namespaces that contexts of the same cluster and user name: where a user who may not list namespaces may do
+    /// something.
+    pub(crate) namespaces: Vec<String>,
+}
+
+impl ClientOptions {
+    pub(crate) async fn load(&self) -> Result<Configuration, ClusterError> {
+        let mut configuration = match self.kubeconfig()? {
+            Some(kubeconfig) => self.use_kubeconfig(kubeconfig).await?,
+            None => self.in_cluster()?,
+        };
+        let client = &mut configuration.client;
+        if self.impersonate.is_some() || !self.impersonate_groups.is_empty() {
+            client.auth_info.impersonate = self.impersonate.clone();
+            client.auth_info.impersonate_groups =
+                Some(self.impersonate_groups.clone()).filter(|groups| !groups.is_empty());
+        }
+        client.connect_timeout = Some(self.request_timeout.map_or(CONNECT_TIMEOUT, |it| it.min(CONNECT_TIMEOUT)));
+        // Requests are repeated by the connection, which knows how long a user is ready to wait.
+        client.default_retry = false;
+        Ok(configuration)
+    }
+
+    /// None if there is no kubeconfig, and none was asked for.
+    fn kubeconfig(&self) -> Result<Option<Kubeconfig>, ClusterError> {
+        let unusable = |error: KubeconfigError| ClusterError::Kubeconfig { message: error.to_string() };
+        if let Some(file) = &self.kubeconfig {
+            return Kubeconfig::read_from(file).map(Some).map_err(unusable);
+        }
+        let mut merged: Option<Kubeconfig> = None;
+        // Like kubectl: files that are not there are skipped.
+        for file in usual_files().into_iter().filter(|file| file.exists()) {
+            let next = Kubeconfig::read_from(&file).map_err(unusable)?;
+            merged = Some(match merged {
+                None => next,
+                Some(merged) => merged.merge(next).map_err(unusable)?,
+            });
+        }
+        Ok(merged)
+    }
+
+    async fn use_kubeconfig(&self, mut kubeconfig: Kubeconfig) -> Result<Configuration, ClusterError> {
+        // kubectl writes an empty string when the current context is unset.
+        kubeconfig.current_context = kubeconfig.current_context.filter(|name| !name.is_empty());
+        let contexts = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect::<Vec<_>>();
+        if let Some(name) = &self.user
+            && !kubeconfig.auth_infos.iter().any(|user| user.name == *name)
+        {
+            let known = kubeconfig.auth_infos.iter().map(|user| user.name.clone()).collect();
+            return Err(ClusterError::NotInKubeconfig { what: "user", name: name.clone(), known });
+        }
+        let context = self.context.as_ref().or(kubeconfig.current_context.as_ref());
+        let Some(context) = context else {
+            return Err(ClusterError::NoCurrentContext { contexts: contexts() });
+        };
+        let chosen = kubeconfig.contexts.iter().find(|known| known.name == *context);
+        let same = |other: &&kube::config::NamedContext| {
+            let side =
+                |it: &kube::config::NamedContext| it.context.as_ref().map(|it| (it.cluster.clone(), it.user.clone()));
+            chosen.is_some_and(|chosen| side(chosen) == side(other))
+        };
+        let namespaces =
+            kubeconfig.contexts.iter().filter(same).filter_map(|it| it.context.clone()?.namespace).collect();
+        let clusters: Vec<String> = kubeconfig.clusters.iter().map(|cluster| cluster.name.clone()).collect();
+        let contexts = contexts();
+        let options =
+            KubeConfigOptions { context: self.context.clone(), cluster: self.cluster.clone(), user: self.user.clone() };
+        match Config::from_custom_kubeconfig(kubeconfig.clone(), &options).await {
+            Ok(client) => Ok(Configuration { client, namespaces }),
+            Err(KubeconfigError::CurrentContextNotSet) => Err(ClusterError::NoCurrentContext { contexts }),
+            Err(KubeconfigError::LoadContext(name)) => {
+                Err(ClusterError::NotInKubeconfig { what: "context", name, known: contexts })
+            }
+            Err(KubeconfigError::LoadClusterOfContext(name)) => {
+                Err(ClusterError::NotInKubeconfig { what: "cluster", name, known: clusters })
+            }
+            Err(error) => Err(ClusterError::Kubeconfig { message: error.to_string() }),
+        }
+    }
+
+    fn in_cluster(&self) -> Result<Configuration, ClusterError> {
+        match Config::incluster() {
+            Ok(client) => Ok(Configuration { namespaces: vec![client.default_namespace.clone()], client }),
+            Err(_) => Err(ClusterError::NoConfiguration { looked_in: usual_files() }),
+        }
+    }
+}
+
+/// What KUBECONFIG names, else the usual file in the home folder.
+fn usual_files() -> Vec<PathBuf> {
+    let named: Vec<PathBuf> = env::var_os("KUBECONFIG")
+        .map(|names| env::split_paths(&names).filter(|file| !file.as_os_str().is_empty()).collect())
+        .unwrap_or_default();
+    if named.is_empty() { env::home_dir().map(|home| home.join(".kube/config")).into_iter().collect() } else { named }
+}
