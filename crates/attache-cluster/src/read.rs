@@ -172,7 +172,7 @@ impl<'p> Counter<'p> {
 /// The kinds that the objects that have been read describe, beside those that are known.
 pub(crate) fn registry(interest: &Interest, objects: &[Object]) -> Registry {
     let descriptions = objects.iter().filter(|object| matches!(&*object.id.kind, CRD_KIND | "PolicyKind"));
-    Registry::new(&interest.kinds, &Objects::new(descriptions.cloned().collect()), interest.settings).0
+    Registry::new(&interest.kinds, &Objects::new(descriptions.cloned().collect()), &interest.settings).0
 }
 
 /// Lists kinds, those that may not be listed everywhere in the namespaces where they may.
