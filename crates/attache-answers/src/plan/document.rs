@@ -1,4 +1,5 @@
-use attache_engine::change::{Change, Changes, Leaf};
+use attache_engine::change::{Changes, EffectiveChange, Leaf};
+use attache_engine::object::ObjectRef;
 use attache_engine::status::PolicyStatus;
 use attache_engine::value::Value;
 use serde::Serialize;
@@ -16,7 +17,7 @@ pub struct PlanDocument<'c> {
     touched: Touched,
     deleted: Vec<OfDeletion>,
     changes: Vec<OfChange<'c>>,
-    policies: Vec<OfPolicy<'c>>,
+    policies: Vec<OfPolicy>,
     findings: OfFindings<'c>,
 }
 
@@ -29,18 +30,18 @@ struct OfDeletion {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OfChange<'c> {
-    policy_kind: &'c str,
-    scopes: Vec<OfScope<'c>>,
+    policy_kind: String,
+    scopes: Vec<OfScope>,
     before: Option<&'c Value>,
     after: Option<&'c Value>,
     leaves: Vec<OfLeaf<'c>>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct OfScope<'c> {
-    scope: &'c [String],
+pub struct OfScope {
+    scope: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<&'c str>,
+    from: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,7 +54,7 @@ pub struct OfLeaf<'c> {
 #[derive(Debug, Serialize)]
 struct Set<'c> {
     value: &'c Value,
-    policy: Option<&'c str>,
+    policy: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,15 +64,15 @@ struct OfFindings<'c> {
 }
 
 #[derive(Debug, Serialize)]
-struct OfPolicy<'c> {
-    policy: &'c str,
+struct OfPolicy {
+    policy: String,
     before: Option<&'static str>,
     after: Option<&'static str>,
 }
 
 pub fn plan_document<'c>(changes: &'c Changes, deletions: &[Deletion]) -> PlanDocument<'c> {
-    let of_change = |change: &'c Change| OfChange {
-        policy_kind: &change.policy_kind,
+    let of_change = |change: &'c EffectiveChange| OfChange {
+        policy_kind: change.policy_kind.to_string(),
         scopes: of_scopes(change),
         before: change.before.as_ref().and_then(|effective| effective.spec.as_ref()),
         after: change.after.as_ref().and_then(|effective| effective.spec.as_ref()),
@@ -93,7 +94,7 @@ pub fn plan_document<'c>(changes: &'c Changes, deletions: &[Deletion]) -> PlanDo
             .statuses
             .iter()
             .map(|change| OfPolicy {
-                policy: &change.policy,
+                policy: change.policy.to_string(),
                 before: change.before.as_ref().map(word),
                 after: change.after.as_ref().map(word),
             })
@@ -105,11 +106,15 @@ pub fn plan_document<'c>(changes: &'c Changes, deletions: &[Deletion]) -> PlanDo
     }
 }
 
-pub fn of_scopes(change: &Change) -> Vec<OfScope<'_>> {
-    change.scopes.iter().map(|it| OfScope { scope: &it.nodes, from: it.from.as_deref() }).collect()
+pub fn of_scopes(change: &EffectiveChange) -> Vec<OfScope> {
+    let scopes = change.scopes.iter().map(|it| OfScope {
+        scope: it.nodes.iter().map(ToString::to_string).collect(),
+        from: it.from.as_ref().map(ToString::to_string),
+    });
+    scopes.collect()
 }
 
-pub fn of_leaves(change: &Change) -> Vec<OfLeaf<'_>> {
+pub fn of_leaves(change: &EffectiveChange) -> Vec<OfLeaf<'_>> {
     let leaves = change.leaves.iter().map(|leaf| OfLeaf {
         path: leaf.path.to_string(),
         before: leaf.before.as_ref().map(set),
@@ -119,7 +124,13 @@ pub fn of_leaves(change: &Change) -> Vec<OfLeaf<'_>> {
 }
 
 fn set(leaf: &Leaf) -> Set<'_> {
-    Set { value: &leaf.value, policy: leaf.policy.as_deref() }
+    Set { value: &leaf.value, policy: setters(leaf) }
+}
+
+/// The policies that set a value, if any does: `RetryPolicy/baker/patient, RetryPolicy/baker/hasty`.
+pub fn setters(leaf: &Leaf) -> Option<String> {
+    let names = leaf.policies.iter().map(ObjectRef::to_string).collect::<Vec<_>>();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// Why a policy is not accepted, or how much of it is in force.

@@ -5,13 +5,15 @@ pub(crate) mod document;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
-use attache_engine::change::{Change, LeafChange, ScopeName};
-use attache_engine::topology::Level;
+use attache_engine::change::{EffectiveChange, LeafChange, ScopeRef};
+use attache_engine::object::GroupKind;
+use attache_engine::topology::{Level, NodeRef};
 use serde::Serialize;
 
 pub use deletion::Deletion;
-pub use document::{PlanDocument, plan_document, word};
+pub use document::{PlanDocument, plan_document, setters, word};
 
 /// How much feels a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -23,27 +25,26 @@ pub struct Touched {
 }
 
 impl Touched {
-    pub fn by(changes: &[Change]) -> Touched {
+    pub fn by(changes: &[EffectiveChange]) -> Touched {
         let (mut routes, mut backends, mut namespaces) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let scopes = changes.iter().flat_map(|change| &change.scopes);
-        for node in scopes.clone().flat_map(|scope| &scope.nodes).filter(|node| !node.contains('#')) {
-            let mut parts = node.split('/');
-            let (kind, namespace, name) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-            match attache_engine::kinds::LevelName::parse(kind).level() {
+        for node in scopes.clone().flat_map(|scope| &scope.nodes).filter(|node| node.section.is_none()) {
+            match node.object_level() {
                 Level::Route => _ = routes.insert(node),
                 Level::Backend => _ = backends.insert(node),
                 _ => continue,
             }
-            namespaces.extend(namespace.filter(|_| name.is_some()));
+            namespaces.insert(&node.object.namespace);
         }
+        namespaces.retain(|namespace| !namespace.is_empty());
         Touched { scopes: scopes.count(), routes: routes.len(), backends: backends.len(), namespaces: namespaces.len() }
     }
 }
 
 /// The changes with all scopes together in which the same leaves change, whatever else is in force there.
-pub fn alike(changes: &[Change]) -> Vec<Change> {
-    let mut groups: Vec<Change> = Vec::new();
-    let mut known: HashMap<(&str, &[LeafChange]), usize> = HashMap::new();
+pub fn alike(changes: &[EffectiveChange]) -> Vec<EffectiveChange> {
+    let mut groups: Vec<EffectiveChange> = Vec::new();
+    let mut known: HashMap<(&GroupKind, &[LeafChange]), usize> = HashMap::new();
     for change in changes {
         match known.entry((&change.policy_kind, &change.leaves)) {
             Entry::Occupied(group) => groups[*group.get()].scopes.extend_from_slice(&change.scopes),
@@ -60,14 +61,14 @@ pub fn alike(changes: &[Change]) -> Vec<Change> {
 #[derive(Debug)]
 pub struct Ends<'c> {
     /// In how many changes of a kind there is a target.
-    changes: HashMap<(&'c str, &'c str), usize>,
+    changes: HashMap<(&'c GroupKind, Option<&'c NodeRef>), usize>,
 }
 
 impl<'c> Ends<'c> {
-    pub fn new(changes: &'c [Change]) -> Ends<'c> {
+    pub fn new(changes: &'c [EffectiveChange]) -> Ends<'c> {
         let mut ends = Ends { changes: HashMap::new() };
         for change in changes {
-            let targets: BTreeSet<&str> = change.scopes.iter().map(end).collect();
+            let targets: BTreeSet<Option<&NodeRef>> = change.scopes.iter().map(ScopeRef::target).collect();
             for target in targets {
                 *ends.changes.entry((&change.policy_kind, target)).or_default() += 1;
             }
@@ -75,11 +76,10 @@ impl<'c> Ends<'c> {
         ends
     }
 
-    pub fn of(&self, change: &Change) -> Vec<String> {
-        let name = |scope: &ScopeName| {
-            let target = end(scope);
-            let several = self.changes.get(&(change.policy_kind.as_str(), target)).is_some_and(|count| *count > 1);
-            let name = if several { way(&scope.nodes) } else { target.to_owned() };
+    pub fn of(&self, change: &EffectiveChange) -> Vec<String> {
+        let name = |scope: &ScopeRef| {
+            let several = self.changes.get(&(&change.policy_kind, scope.target())).is_some_and(|count| *count > 1);
+            let name = if several { way(&scope.nodes) } else { end(scope) };
             match &scope.from {
                 Some(from) => format!("{name} (from {from})"),
                 None => name,
@@ -91,13 +91,17 @@ impl<'c> Ends<'c> {
 }
 
 /// The effective target.
-pub fn end(scope: &ScopeName) -> &str {
-    scope.nodes.last().map(String::as_str).unwrap_or_default()
+pub fn end(scope: &ScopeRef) -> String {
+    scope.target().map(NodeRef::to_string).unwrap_or_default()
 }
 
 /// A path without what goes without saying: objects whose section follows, and Namespaces.
-fn way(nodes: &[String]) -> String {
-    let follows = |at: usize, node: &str| nodes.get(at + 1).is_some_and(|next| next.starts_with(&format!("{node}#")));
-    let said = nodes.iter().enumerate().filter(|(at, node)| !follows(*at, node) && !node.starts_with("Namespace/"));
-    said.map(|(_, node)| node.as_str()).collect::<Vec<_>>().join(" > ")
+fn way(nodes: &[Arc<NodeRef>]) -> String {
+    let follows = |at: usize, node: &NodeRef| {
+        let next = nodes.get(at + 1);
+        node.section.is_none() && next.is_some_and(|next| next.section.is_some() && next.object == node.object)
+    };
+    let is_namespace = |node: &NodeRef| node.object.kind == "Namespace";
+    let said = nodes.iter().enumerate().filter(|(at, node)| !follows(*at, node) && !is_namespace(node));
+    said.map(|(_, node)| node.to_string()).collect::<Vec<_>>().join(" > ")
 }

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
-use attache_engine::change::{Change, StatusChange};
+use attache_engine::change::{EffectiveChange, StatusChange};
 use attache_engine::fold::EffectivePolicy;
 use attache_engine::incremental::Report;
+use attache_engine::object::ObjectRef;
 use attache_engine::status::PolicyStatus;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -30,35 +31,39 @@ pub struct ChangeDocument<'c> {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum What<'c> {
     Effective {
-        policy_kind: &'c str,
-        scopes: Vec<OfScope<'c>>,
+        policy_kind: String,
+        scopes: Vec<OfScope>,
         before: Option<InForce>,
         after: Option<InForce>,
         leaves: Vec<OfLeaf<'c>>,
     },
     PolicyStatus {
-        policy: &'c str,
+        policy: String,
         before: Option<OfPolicy>,
         after: Option<OfPolicy>,
     },
     TargetStatus {
-        target: &'c str,
-        before: Affected<'c>,
-        after: Affected<'c>,
+        target: String,
+        before: Affected,
+        after: Affected,
     },
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Affected<'c> {
-    affected_by: &'c [String],
+struct Affected {
+    affected_by: Vec<String>,
+}
+
+fn affected(policies: &[ObjectRef]) -> Affected {
+    Affected { affected_by: policies.iter().map(ToString::to_string).collect() }
 }
 
 /// Effective policies first, then policies, then targets.
 pub fn change_documents<'c>(changed: &'c Changed, report: &Report, time: Option<Timestamp>) -> Vec<ChangeDocument<'c>> {
     let [before, after] = [&report.before, &report.after].map(|engine| Snapshot::new(Arc::clone(engine), Vec::new()));
     let effective = changed.effective.iter().map(|change| What::Effective {
-        policy_kind: &change.policy_kind,
+        policy_kind: change.policy_kind.to_string(),
         scopes: of_scopes(change),
         before: side(&before, change, &change.before),
         after: side(&after, change, &change.after),
@@ -66,11 +71,12 @@ pub fn change_documents<'c>(changed: &'c Changed, report: &Report, time: Option<
     });
     let (was, is) = (statuses(&before, changed, |it| &it.before), statuses(&after, changed, |it| &it.after));
     let policies = changed.policies.iter().zip(was.into_iter().zip(is));
-    let policies = policies.map(|(it, (before, after))| What::PolicyStatus { policy: &it.policy, before, after });
+    let policies =
+        policies.map(|(it, (before, after))| What::PolicyStatus { policy: it.policy.to_string(), before, after });
     let targets = changed.targets.iter().map(|change| What::TargetStatus {
-        target: &change.target,
-        before: Affected { affected_by: &change.before },
-        after: Affected { affected_by: &change.after },
+        target: change.target.to_string(),
+        before: affected(&change.before),
+        after: affected(&change.after),
     });
     let document = |what| ChangeDocument {
         api_version: API_VERSION,
@@ -92,8 +98,9 @@ fn statuses(
     changed.policies.iter().map(|change| side(change).as_ref().and_then(|_| statuses.next())).collect()
 }
 
-fn side(input: &Snapshot, change: &Change, effective: &Option<Arc<EffectivePolicy>>) -> Option<InForce> {
-    let mut kinds = input.engine.kinds().iter().map(|(_, kind)| kind);
-    let accumulates = kinds.any(|kind| kind.full_name() == change.policy_kind && kind.accumulates());
+fn side(input: &Snapshot, change: &EffectiveChange, effective: &Option<Arc<EffectivePolicy>>) -> Option<InForce> {
+    let kinds = input.engine.kinds();
+    let kind = kinds.find(&change.policy_kind.group, &change.policy_kind.kind).map(|kind| kinds.get(kind));
+    let accumulates = kind.is_some_and(|kind| kind.accumulates());
     effective.as_ref().map(|effective| in_force(input, effective, accumulates))
 }

@@ -9,7 +9,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use super::contribution_counts::{ContributionCounts, ContributionQuery, Shift, TargetContributions};
 use super::step::{Followed, Refolded};
 use crate::chain::{ChainId, SetId};
-use crate::change::{change, changes_at};
+use crate::change::{changes_at, leaf_changes};
 use crate::engine::Engine;
 use crate::fold::EffectivePolicy;
 use crate::model::{Cause, Model, Moved, RefCounts};
@@ -342,7 +342,7 @@ impl<'e> Sides<'e> {
         });
         let says = |side: usize, chain: ChainId| {
             let effective = models[side].effective(engines[side].world(), chain);
-            change("", [engines[side]; 2], None, Some(Arc::clone(effective))).is_some()
+            leaf_changes([engines[side]; 2], [None, Some(effective)]).is_some()
         };
         let any = [0, 1].map(|side| scopes[side].keys().any(|chain| says(side, *chain)));
         if any != [true, true] {
@@ -353,7 +353,7 @@ impl<'e> Sides<'e> {
             scopes.map(|(_, count)| *count).sum::<i128>()
         };
         // Some came or went, unless they have one name with others.
-        are_alone && in_force(0) != in_force(1) || !changes_at("", engines, models.map(Some), nodes.clone()).is_empty()
+        are_alone && in_force(0) != in_force(1) || !changes_at(engines, models.map(Some), nodes.clone()).is_empty()
     }
 
     /// Whether another chain means that something else is in force, and whether it means that others contribute, or from
@@ -363,7 +363,7 @@ impl<'e> Sides<'e> {
         if before == after && Arc::ptr_eq(was, is) {
             return [false, false];
         }
-        let effect = |chain: ChainId, it: &Arc<EffectivePolicy>| (chain != ChainId::EMPTY).then(|| Arc::clone(it));
+        let unless_empty = |chain: ChainId, it| (chain != ChainId::EMPTY).then_some(it);
         let is_other = was.spec != is.spec || {
             let same = was
                 .origins
@@ -376,7 +376,8 @@ impl<'e> Sides<'e> {
                     .map(|it| (it.policy, &it.spec))
                     .eq(is.applied.iter().map(|it| (it.policy, &it.spec)))
                 && (before == ChainId::EMPTY) == (after == ChainId::EMPTY);
-            !same && change("", [self.before, self.after], effect(before, was), effect(after, is)).is_some()
+            let effective = [unless_empty(before, &**was), unless_empty(after, &**is)];
+            !same && leaf_changes([self.before, self.after], effective).is_some()
         };
         let contributors = |it: &EffectivePolicy| {
             it.outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect::<Vec<_>>()

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::contribution_counts::{TargetContributions, uncounted};
 use super::effects::{Effects, OfKind};
 use super::impact_region::ImpactRegion;
 use crate::change::{
-    Change, StatusChange, TargetChange, changes_at, effective_changes, same_status, status_changes, target_changes,
+    AffectedTargets, Changes, EffectiveChange, StatusChange, TargetChange, changes_at, effective_changes, same_status,
+    status_changes, target_changes,
 };
 use crate::engine::Engine;
 use crate::lint::{Finding, lint, lint_around};
@@ -59,7 +61,7 @@ impl Report {
     }
 
     /// Every scope that came, went, or has something else in force, grouped by what changes.
-    pub fn effective(&self) -> Vec<Change> {
+    pub fn effective(&self) -> Vec<EffectiveChange> {
         let Some(effects) = &self.effects else { return effective_changes(&self.before, &self.after) };
         let [before, after] = [&*self.sides[0], &*self.sides[1]];
         let of_kind = |it: &OfKind| {
@@ -76,7 +78,7 @@ impl Report {
                 };
                 targets.extend(refolded.iter().filter(is_target));
             }
-            changes_at(&model.kind.full_name(), [before, after], models, targets)
+            changes_at([before, after], models, targets)
         };
         effects.kinds.par_iter().flat_map_iter(of_kind).collect()
     }
@@ -88,15 +90,26 @@ impl Report {
             let status = |engine: &Engine| engine.policies.get(*policy).map(|_| engine.policy_status(*policy));
             let [before, after] = [0, 1].map(|side| status(&self.sides[side]));
             let engine = if after.is_some() { &self.after } else { &self.before };
-            StatusChange { policy: engine.policy_id(*policy).to_string(), before, after }
+            StatusChange { policy: engine.policy_id(*policy).clone(), before, after }
         });
         let mut changed: Vec<StatusChange> = changed.collect();
         changed.sort_by(|a, b| a.policy.cmp(&b.policy));
         changed
     }
 
+    /// Everything that the batch changes, with the lint findings that it causes and fixes.
+    pub fn changes(&self) -> Changes {
+        let [before, after] = self.findings().map(unsuppressed);
+        Changes {
+            effective: self.effective(),
+            statuses: self.policies().into_iter().filter(StatusChange::is_significant).collect(),
+            new_findings: without(&after, &before),
+            fixed_findings: without(&before, &after),
+        }
+    }
+
     /// What is wrong on each side; where that is known to be the same, it may be left out.
-    pub(crate) fn findings(&self) -> [Vec<Finding>; 2] {
+    fn findings(&self) -> [Vec<Finding>; 2] {
         let lint = |side: usize| match &self.around {
             Some(ImpactRegion { objects, policies, .. }) => lint_around(&self.sides[side], &objects[side], policies),
             None => lint(&self.sides[side], &[]),
@@ -150,7 +163,7 @@ impl Effects {
         for policy in policies {
             let status = |engine: &Engine| engine.policies.get(policy).map(|_| engine.policy_status(policy));
             let is_same = match (status(before), status(after)) {
-                (Some(was), Some(is)) => same_status(before, &was, after, &is),
+                (Some(was), Some(is)) => same_status([before, after], [&was, &is]),
                 (None, None) => true,
                 _ => false,
             };
@@ -162,18 +175,36 @@ impl Effects {
     }
 }
 
-/// Who is affected by others, by name: a node that was made anew may stand for the same as one that is gone.
+/// The targets that are affected by other policies than before.
 fn targets(affected: &[TargetContributions], before: &Engine, after: &Engine) -> Vec<TargetChange> {
-    let mut targets: BTreeMap<String, [BTreeSet<String>; 2]> = BTreeMap::new();
+    let mut targets = AffectedTargets::default();
     for it in affected {
         for (side, (engine, policies)) in [(before, &it.before), (after, &it.after)].into_iter().enumerate() {
-            if !engine.topology.has(it.node) {
-                continue;
+            if engine.topology.has(it.node) {
+                targets.add(side, engine, it.node, policies);
             }
-            let names = policies.iter().map(|policy| engine.policy_id(*policy).to_string());
-            targets.entry(engine.topology.name(&engine.objects, it.node)).or_default()[side].extend(names);
         }
     }
-    let changed = targets.into_iter().filter(|(_, [before, after])| before != after);
-    changed.map(|(target, [before, after])| TargetChange::new(target, before, after)).collect()
+    targets.changes()
+}
+
+fn unsuppressed(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.retain(|finding| finding.suppressed.is_none());
+    findings
+}
+
+/// The findings that are not among `others`. A finding that occurs twice must be there twice.
+fn without(findings: &[Finding], others: &[Finding]) -> Vec<Finding> {
+    let mut known: HashMap<_, usize> = HashMap::new();
+    for finding in others {
+        *known.entry(finding.key()).or_default() += 1;
+    }
+    let is_new = |finding: &&Finding| match known.get_mut(&finding.key()) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    findings.iter().filter(is_new).cloned().collect()
 }

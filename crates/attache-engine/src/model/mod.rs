@@ -14,7 +14,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Levels, Link, MergeContext, SetId, is_effective_target};
 use crate::fold::EffectivePolicy;
 use crate::kinds::{Class, KindId, PolicyKind, Units};
-use crate::object::Objects;
+use crate::object::{GroupKind, Objects};
 use crate::order::{Stack, Stacks};
 use crate::persistent::PersistentVec;
 use crate::policy::Policies;
@@ -208,6 +208,11 @@ impl Model {
         self.ends.has(it.level)
             && it.is_live()
             && (self.all_ends.has(it.level) || is_effective_target(&self.kind, world.objects, world.topology, node))
+    }
+
+    /// The group and kind of the policies.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::new(&self.kind.group, &self.kind.kind)
     }
 
     pub fn stack(&self, node: NodeId) -> Option<&Stack> {

@@ -1,5 +1,6 @@
 //! Kubernetes objects, as the engine sees them: who they are, when they were made, and what they say.
 
+mod group_kind;
 pub mod objects;
 
 use std::cmp::Ordering;
@@ -10,6 +11,7 @@ use smol_str::SmolStr;
 
 use crate::value::{Path, Segment, Value};
 
+pub use group_kind::GroupKind;
 pub use objects::Objects;
 
 /// Who an object is. Its namespace is empty when the object is cluster-scoped.

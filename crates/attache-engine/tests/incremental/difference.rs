@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use attache_engine::change::{Changes, Leaf, ScopeName};
+use attache_engine::change::{Leaf, LeafPath, ScopeRef};
 use attache_engine::engine::Engine;
 use attache_engine::fold::EffectivePolicy;
 use attache_engine::incremental::Report;
 use attache_engine::lint::{Finding, lint};
+use attache_engine::object::{GroupKind, ObjectRef};
 use attache_engine::status::PolicyStatus;
+use attache_engine::topology::NodeRef;
 use attache_engine::value::{Path, Segment, Value};
 
 /// All that a report is about, by name.
@@ -16,8 +18,8 @@ use attache_engine::value::{Path, Segment, Value};
 pub struct Facts {
     /// Several where nodes have one name.
     scopes: BTreeMap<ScopeKey, BTreeSet<InForce>>,
-    policies: BTreeMap<String, String>,
-    targets: BTreeMap<String, BTreeSet<String>>,
+    policies: BTreeMap<ObjectRef, String>,
+    targets: BTreeMap<NodeRef, BTreeSet<ObjectRef>>,
     /// With how often they are there.
     findings: BTreeMap<FindingKey, usize>,
 }
@@ -25,24 +27,24 @@ pub struct Facts {
 type FindingKey = (&'static str, String, String);
 
 /// Kind, nodes, and where requests come from.
-type ScopeKey = (String, Vec<String>, Option<String>);
+type ScopeKey = (GroupKind, Vec<NodeRef>, Option<NodeRef>);
 
 /// Every leaf with its value and who set it; and those of which all apply, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct InForce {
-    leaves: BTreeMap<Path, (Value, Option<String>)>,
-    applied: Vec<(String, Value)>,
+    leaves: BTreeMap<Path, (Value, Vec<ObjectRef>)>,
+    applied: Vec<(ObjectRef, Value)>,
 }
 
 impl Facts {
     pub fn of(engine: &Engine) -> Facts {
         let mut facts = Facts::default();
-        let name = |node| engine.topology().name(engine.objects(), node);
+        let name = |node| engine.topology().node_ref(engine.objects(), node);
         for model in engine.models() {
             for target in model.effective_targets(engine.world()) {
                 model.scopes(engine.world(), target, &mut |scope| {
                     let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
-                    let key = (model.kind.full_name(), nodes, scope.from.map(name));
+                    let key = (model.group_kind(), nodes, scope.from.map(name));
                     let it = in_force(engine, model.effective(engine.world(), scope.chain));
                     facts.scopes.entry(key).or_default().insert(it);
                 });
@@ -52,10 +54,10 @@ impl Facts {
         let nothing = BTreeSet::from([InForce::default()]);
         facts.scopes.retain(|_, it| *it != nothing);
         for status in engine.policy_statuses() {
-            facts.policies.insert(engine.policy_id(status.policy).to_string(), show(engine, &status));
+            facts.policies.insert(engine.policy_id(status.policy).clone(), show(engine, &status));
         }
         for status in engine.target_statuses() {
-            let policies = status.affected_by.iter().map(|policy| engine.policy_id(*policy).to_string());
+            let policies = status.affected_by.iter().map(|policy| engine.policy_id(*policy).clone());
             facts.targets.entry(name(status.target)).or_default().extend(policies);
         }
         for finding in lint(engine, &[]).iter().filter(|finding| finding.suppressed.is_none()) {
@@ -66,15 +68,14 @@ impl Facts {
 }
 
 fn in_force(engine: &Engine, effective: &EffectivePolicy) -> InForce {
-    let name = |policy| engine.policy_id(policy).to_string();
+    let name = |policy| engine.policy_id(policy).clone();
     let mut found = InForce::default();
     if let Some(spec) = &effective.spec {
         leaves(spec, &mut Vec::new(), &mut |path, value| {
             let whole = effective.origins.iter().filter(|origin| path.starts_with(&origin.path)).take(1);
             let parts = effective.origins.iter().filter(|origin| origin.path.starts_with(&path));
-            let names: BTreeSet<String> = whole.chain(parts).map(|origin| name(origin.policy)).collect();
-            let names = Vec::from_iter(names).join(", ");
-            found.leaves.insert(path, (value.clone(), Some(names).filter(|names| !names.is_empty())));
+            let names: BTreeSet<ObjectRef> = whole.chain(parts).map(|origin| name(origin.policy)).collect();
+            found.leaves.insert(path, (value.clone(), Vec::from_iter(names)));
         });
     }
     found.applied = effective.applied.iter().map(|it| (name(it.policy), it.spec.clone())).collect();
@@ -102,7 +103,7 @@ fn show(engine: &Engine, it: &PolicyStatus) -> String {
 pub fn compare(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> {
     scopes(report, before, after)?;
     policies(report, before, after)?;
-    let changes = Changes::of(report);
+    let changes = report.changes();
     findings("new findings", &changes.new_findings, &after.findings, &before.findings)?;
     findings("fixed findings", &changes.fixed_findings, &before.findings, &after.findings)?;
     let changed = changed(&before.targets, &after.targets);
@@ -137,7 +138,10 @@ fn scopes(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> 
     let changes = report.effective();
     let mut reported = Vec::new();
     for change in &changes {
-        let key = |scope: &ScopeName| (change.policy_kind.clone(), scope.nodes.clone(), scope.from.clone());
+        let key = |scope: &ScopeRef| {
+            let nodes = scope.nodes.iter().map(|node| NodeRef::clone(node)).collect();
+            (change.policy_kind.clone(), nodes, scope.from.as_deref().cloned())
+        };
         reported.extend(change.scopes.iter().map(|scope| (key(scope), change)));
     }
     reported.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -155,12 +159,14 @@ fn scopes(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> 
         let (was, is) = (the_only(was), the_only(is));
         let at = |what: &str| format!("{what} at {key:?}");
         if was.applied.is_empty() && is.applied.is_empty() {
-            let leaf = |it: &Leaf| (it.value.clone(), it.policy.clone());
+            let leaf = |it: &Leaf| (it.value.clone(), it.policies.clone());
             let told = change
                 .leaves
                 .iter()
                 .map(|it| (it.path.clone(), it.before.as_ref().map(leaf), it.after.as_ref().map(leaf)));
-            same(&at("leaves"), &told.collect::<Vec<_>>(), &changed(&was.leaves, &is.leaves))?;
+            let expected = changed(&was.leaves, &is.leaves).into_iter();
+            let expected = expected.map(|(path, was, is)| (LeafPath::Field(path), was, is));
+            same(&at("leaves"), &told.collect::<Vec<_>>(), &expected.collect())?;
         }
         let side = |engine: &Engine, effective: &Option<Arc<EffectivePolicy>>| {
             effective.as_ref().map(|it| in_force(engine, it)).unwrap_or_default()

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use attache_engine::change::{EffectiveChange, ScopeRef};
 use attache_engine::engine::Engine;
 use attache_engine::incremental::Report;
+use attache_engine::object::GroupKind;
+use attache_engine::topology::NodeRef;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -12,10 +15,12 @@ use crate::config;
 use crate::world::{World, worlds};
 
 /// A scope by kind and names, and what is in force in it by spec and origins.
-type Scopes = BTreeMap<(String, Vec<String>, Option<String>), (Option<String>, Vec<String>)>;
+type Scopes = BTreeMap<ScopeKey, (Option<String>, Vec<String>)>;
+
+type ScopeKey = (GroupKind, Vec<NodeRef>, Option<NodeRef>);
 
 fn scopes(engine: &Engine) -> Scopes {
-    let name = |node| engine.topology().name(engine.objects(), node);
+    let name = |node| engine.topology().node_ref(engine.objects(), node);
     let mut found = Scopes::new();
     for model in engine.models() {
         for target in model.effective_targets(engine.world()) {
@@ -24,12 +29,17 @@ fn scopes(engine: &Engine) -> Scopes {
                 let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
                 let origins = it.origins.iter().map(|it| format!("{} {}", it.path, engine.policy_id(it.policy)));
                 let spec = it.spec.as_ref().map(|spec| serde_json::to_string(spec).unwrap());
-                let key = (model.kind.full_name(), nodes, scope.from.map(name));
+                let key = (model.group_kind(), nodes, scope.from.map(name));
                 found.insert(key, (spec, origins.collect()));
             });
         }
     }
     found
+}
+
+fn key(change: &EffectiveChange, scope: &ScopeRef) -> ScopeKey {
+    let nodes = scope.nodes.iter().map(|node| NodeRef::clone(node)).collect();
+    (change.policy_kind.clone(), nodes, scope.from.as_deref().cloned())
 }
 
 proptest! {
@@ -44,20 +54,15 @@ proptest! {
         };
         let (before, after) = (without(one), without(other));
         let changes = Report::between(Arc::clone(&before), Arc::clone(&after)).effective();
-        let reported: BTreeSet<_> = changes
+        let reported: BTreeSet<ScopeKey> = changes
             .iter()
-            .flat_map(|change| {
-                let of = |scope: &attache_engine::change::ScopeName| {
-                    (change.policy_kind.clone(), scope.nodes.clone(), scope.from.clone())
-                };
-                change.scopes.iter().map(of).collect::<Vec<_>>()
-            })
+            .flat_map(|change| change.scopes.iter().map(|scope| key(change, scope)))
             .collect();
         let (was, is) = (scopes(&before), scopes(&after));
         let nothing = (None, Vec::new());
         for change in &changes {
             for scope in &change.scopes {
-                let key = (change.policy_kind.clone(), scope.nodes.clone(), scope.from.clone());
+                let key = key(change, scope);
                 for (side, all) in [(&change.before, &was), (&change.after, &is)] {
                     let said = side.as_ref().and_then(|it| it.spec.as_ref()).map(|spec| serde_json::to_string(spec).unwrap());
                     prop_assert_eq!(&said, &all.get(&key).unwrap_or(&nothing).0, "{:?}", key);

@@ -2,7 +2,6 @@ use attache_answers::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use attache_engine::change::Changes;
 use attache_engine::object::Object;
 use attache_engine::problem::Problem;
 use attache_engine::text::Reading;
@@ -75,7 +74,7 @@ impl Plan {
         let after = Input::new(Arc::clone(&report.after), apply.problems);
         let problems = after.snapshot.problems.iter().chain(new_problems(&report));
         show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
-        let changes = Changes::of(&report);
+        let changes = report.changes();
         // Never dropped, like what was read.
         std::mem::forget((report, incremental));
         match self.output {

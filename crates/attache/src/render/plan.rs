@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_engine::change::{Change, Changes, LeafChange, StatusChange};
+use attache_engine::change::{Changes, EffectiveChange, Leaf, LeafChange, StatusChange};
 use attache_engine::lint::Finding;
 
 use super::problem::severity_style;
@@ -12,7 +12,7 @@ use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, Painted, WARNING
 use super::table::Table;
 use super::{Screen, counted, cut, write_line};
 use attache_answers::plan::Deletion;
-use attache_answers::plan::{Ends, Touched, alike, end, word};
+use attache_answers::plan::{Ends, Touched, alike, end, setters, word};
 use attache_answers::topology::what;
 
 pub struct PlanView {
@@ -75,7 +75,7 @@ impl PlanView {
         Ok(())
     }
 
-    fn change(&self, change: &Change, ends: &[String], screen: &mut Screen) -> io::Result<()> {
+    fn change(&self, change: &EffectiveChange, ends: &[String], screen: &mut Screen) -> io::Result<()> {
         let mut head = Table::plain(0);
         head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(change, ends, screen)).into()]);
         head.write(screen)?;
@@ -83,17 +83,17 @@ impl PlanView {
     }
 
     /// What each leaf was and is.
-    pub fn leaves(&self, change: &Change, screen: &mut Screen) -> io::Result<()> {
+    pub fn leaves(&self, change: &EffectiveChange, screen: &mut Screen) -> io::Result<()> {
         let mut table = Table::plain(2);
         let shown = cut(change.leaves.len(), self.most);
         for leaf in &change.leaves[..shown] {
             if let Some(before) = &leaf.before {
                 let text = format!("- {}: {}", leaf.path, inline(&before.value));
-                table.row([paint(BAD, text).into(), by(before.policy.as_deref()).into()]);
+                table.row([paint(BAD, text).into(), by(before).into()]);
             }
             if let Some(after) = &leaf.after {
                 let text = format!("+ {}: {}", leaf.path, inline(&after.value));
-                table.row([paint(GOOD, text).into(), by(after.policy.as_deref()).into()]);
+                table.row([paint(GOOD, text).into(), by(after).into()]);
             }
         }
         if change.leaves.is_empty() {
@@ -106,7 +106,7 @@ impl PlanView {
         table.write(screen)
     }
 
-    fn places(&self, change: &Change, ends: &[String], screen: &Screen) -> String {
+    fn places(&self, change: &EffectiveChange, ends: &[String], screen: &Screen) -> String {
         let shown = cut(ends.len(), self.most);
         let names = ends[..shown].join(", ");
         let what = how_many(change, ends.len());
@@ -129,8 +129,8 @@ fn gone_with(deletion: &Deletion) -> String {
 pub const ANOTHER_ORDER: &str = "the same policies apply in another order";
 
 /// How many places there are, and what they are: `4 Services`, or scopes where several lead to one.
-fn how_many(change: &Change, places: usize) -> String {
-    let targets: BTreeSet<&str> = change.scopes.iter().map(end).collect();
+fn how_many(change: &EffectiveChange, places: usize) -> String {
+    let targets: BTreeSet<String> = change.scopes.iter().map(end).collect();
     let whats: BTreeSet<String> = targets.iter().map(|target| what(target)).collect();
     match whats.first() {
         _ if targets.len() < places => counted(places, "scope"),
@@ -147,8 +147,8 @@ fn sentence(touched: Touched) -> String {
     if parts.is_empty() { scopes } else { format!("{scopes}: {}", parts.join(", ")) }
 }
 
-fn by(policy: Option<&str>) -> Painted {
-    paint(POLICY, policy.unwrap_or_default())
+fn by(leaf: &Leaf) -> Painted {
+    paint(POLICY, setters(leaf).unwrap_or_default())
 }
 
 /// The status in a word, before and after.
@@ -214,7 +214,7 @@ fn object(finding: &Finding) -> String {
 fn write_diff(leaf: &LeafChange, screen: &mut Screen) -> io::Result<()> {
     for (sign, side) in [('-', &leaf.before), ('+', &leaf.after)] {
         if let Some(set) = side {
-            let by = set.policy.as_deref().map(|policy| format!("  # {policy}")).unwrap_or_default();
+            let by = setters(set).map(|policy| format!("  # {policy}")).unwrap_or_default();
             writeln!(screen, "{sign} {}: {}{by}", leaf.path, inline(&set.value))?;
         }
     }

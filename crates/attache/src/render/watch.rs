@@ -5,10 +5,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use attache_engine::change::{Change, Leaf, LeafChange, StatusChange, TargetChange};
+use attache_engine::change::{EffectiveChange, Leaf, LeafChange, StatusChange, TargetChange};
 use attache_engine::engine::Engine;
 use attache_engine::incremental::Report;
+use attache_engine::object::ObjectRef;
 use attache_engine::status::PolicyStatus;
+use attache_engine::topology::NodeRef;
 use jiff::Timestamp;
 
 use super::plan::{ANOTHER_ORDER, PlanView, words};
@@ -17,7 +19,7 @@ use super::status::{in_force, why};
 use super::style::{DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
 use super::{Screen, counted, some};
 use attache_answers::Snapshot;
-use attache_answers::plan::{Ends, alike, end};
+use attache_answers::plan::{Ends, alike, end, setters};
 use attache_answers::watch::Changed;
 
 /// A longer value says too much for one of several on a line.
@@ -40,17 +42,17 @@ impl WatchView {
             self.effective(change, &ends, screen)?;
         }
         let after = Snapshot::new(Arc::clone(&report.after), Vec::new());
-        for (words, names) in grouped(&changed.policies, |it| &it.policy, |it| self.status(&after, it)) {
+        for (words, names) in grouped(&changed.policies, |it| it.policy.to_string(), |it| self.status(&after, it)) {
             self.line(screen, &paint(POLICY, some(&names, self.most)), &format!(": {words}"))?;
         }
-        let said: BTreeMap<&str, &TargetChange> = changed.targets.iter().map(|it| (it.target.as_str(), it)).collect();
+        let said: BTreeMap<&NodeRef, &TargetChange> = changed.targets.iter().map(|it| (&it.target, it)).collect();
         // A section to which nothing else happens than to the whole says nothing new.
         let is_new = |it: &&TargetChange| {
-            let whole = it.target.split_once('#').and_then(|(whole, _)| said.get(whole));
+            let whole = it.target.section.as_ref().and_then(|_| said.get(&it.target.whole()));
             whole.is_none_or(|whole| (&whole.before, &whole.after) != (&it.before, &it.after))
         };
         let targets: Vec<&TargetChange> = changed.targets.iter().filter(is_new).collect();
-        for (words, names) in grouped(targets, |it| &it.target, |it| self.target(it)) {
+        for (words, names) in grouped(targets, |it| it.target.to_string(), |it| self.target(it)) {
             let verb = if names.len() == 1 { "is" } else { "are" };
             self.line(screen, &paint(OBJECT, some(&names, self.most)), &format!(" {verb} {words}"))?;
         }
@@ -64,9 +66,9 @@ impl WatchView {
         writeln!(screen, "{who}{what}")
     }
 
-    fn effective(&self, change: &Change, ends: &Ends, screen: &mut Screen) -> io::Result<()> {
+    fn effective(&self, change: &EffectiveChange, ends: &Ends, screen: &mut Screen) -> io::Result<()> {
         let places = match self.cuts() {
-            true => change.scopes.iter().map(end).collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect(),
+            true => change.scopes.iter().map(end).collect::<BTreeSet<_>>().into_iter().collect(),
             false => ends.of(change),
         };
         let (scopes, leaves) = (counted(change.scopes.len(), "scope"), self.leaves(&change.leaves));
@@ -84,8 +86,7 @@ impl WatchView {
             return ANOTHER_ORDER.to_owned();
         }
         let said: Vec<String> = leaves.iter().map(|leaf| self.leaf(leaf)).collect();
-        let policies = leaves.iter().filter_map(|leaf| leaf.after.as_ref()?.policy.as_deref());
-        let policies: BTreeSet<&str> = policies.collect();
+        let policies: BTreeSet<String> = leaves.iter().filter_map(|leaf| setters(leaf.after.as_ref()?)).collect();
         let by = match policies.first() {
             Some(policy) if policies.len() == 1 => format!(", by {}", paint(POLICY, policy)),
             _ => String::new(),
@@ -101,8 +102,8 @@ impl WatchView {
         };
         let (before, after) = (value(&leaf.before), value(&leaf.after));
         match (&leaf.before, &leaf.after) {
-            (Some(Leaf { policy: Some(policy), value: was }), Some(Leaf { value: is, .. })) if was == is => {
-                format!("{}: {after}, no longer by {}", leaf.path, paint(POLICY, policy))
+            (Some(was), Some(is)) if was.value == is.value && !was.policies.is_empty() => {
+                format!("{}: {after}, no longer by {}", leaf.path, paint(POLICY, setters(was).unwrap_or_default()))
             }
             _ => format!("{}: {before} → {}", leaf.path, paint(WARNING, after)),
         }
@@ -122,8 +123,8 @@ impl WatchView {
     }
 
     fn target(&self, change: &TargetChange) -> String {
-        let only = |these: &[String], others: &[String]| {
-            let found: Vec<&String> = these.iter().filter(|it| !others.contains(it)).collect();
+        let only = |these: &[ObjectRef], others: &[ObjectRef]| {
+            let found: Vec<String> = these.iter().filter(|it| !others.contains(it)).map(ObjectRef::to_string).collect();
             (!found.is_empty()).then(|| paint(POLICY, some(&found, self.most)))
         };
         match (only(&change.after, &change.before), only(&change.before, &change.after)) {
@@ -139,12 +140,12 @@ impl WatchView {
 }
 
 /// Changes of which the same is to be said, in the order of the first of each.
-fn grouped<'c, C: Copy>(
+fn grouped<C: Copy>(
     changes: impl IntoIterator<Item = C>,
-    name: impl Fn(C) -> &'c str,
+    name: impl Fn(C) -> String,
     words: impl Fn(C) -> String,
-) -> Vec<(String, Vec<&'c str>)> {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+) -> Vec<(String, Vec<String>)> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for change in changes {
         let words = words(change);

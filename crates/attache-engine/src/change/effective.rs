@@ -1,0 +1,147 @@
+//! Which scopes have another effective policy than before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use super::{EffectiveChange, ScopeRef, leaf_changes};
+use crate::chain::ChainId;
+use crate::engine::Engine;
+use crate::model::{Model, NodeMapping};
+use crate::object::GroupKind;
+use crate::topology::{NodeId, NodeRef};
+
+/// Compares all effective policies of two engines.
+pub(crate) fn effective_changes(before: &Engine, after: &Engine) -> Vec<EffectiveChange> {
+    let mut kinds: BTreeMap<GroupKind, [Option<&Model>; 2]> = BTreeMap::new();
+    for (side, engine) in [before, after].into_iter().enumerate() {
+        for model in engine.models() {
+            kinds.entry(model.group_kind()).or_default()[side] = Some(model);
+        }
+    }
+    let engines = [before, after];
+    let mapping = NodeMapping::new(before.world(), after.world());
+    let changes_of_kind = |(_, models): (GroupKind, [Option<&Model>; 2])| {
+        let unchanged = unchanged_nodes(engines, models, &mapping);
+        let targets = [0, 1].map(|side| {
+            let all = models[side].into_iter().flat_map(|model| model.effective_targets(engines[side].world()));
+            all.filter(|target| !unchanged[side].contains(target)).collect()
+        });
+        changes_at(engines, models, targets)
+    };
+    kinds.into_iter().flat_map(changes_of_kind).collect()
+}
+
+/// Compares the effective policies of one kind at some effective targets of each side.
+pub(crate) fn changes_at(
+    engines: [&Engine; 2],
+    models: [Option<&Model>; 2],
+    targets: [Vec<NodeId>; 2],
+) -> Vec<EffectiveChange> {
+    let Some(policy_kind) = models[1].or(models[0]).map(Model::group_kind) else { return Vec::new() };
+    let mut nodes = SharedNodes::default();
+    let mut scopes: HashMap<NumberedScope, ChainPair> = HashMap::new();
+    for side in 0..2 {
+        let Some(model) = models[side] else { continue };
+        for target in &targets[side] {
+            model.scopes(engines[side].world(), *target, &mut |scope| {
+                let mut number = |node| nodes.number(engines[side], side, node);
+                let numbered = (scope.nodes.iter().map(|node| number(*node)).collect(), scope.from.map(&mut number));
+                scopes.entry(numbered).or_default()[side] = Some(scope.chain);
+            });
+        }
+    }
+    // Most scopes share their chains with other scopes.
+    let mut changes: HashMap<ChainPair, Option<EffectiveChange>> = HashMap::new();
+    for chains in scopes.values() {
+        changes.entry(*chains).or_insert_with(|| {
+            let [before, after] = [0, 1].map(|side| {
+                let (model, chain) = (models[side]?, chains[side]?);
+                (chain != ChainId::EMPTY).then(|| Arc::clone(model.effective(engines[side].world(), chain)))
+            });
+            let leaves = leaf_changes(engines, [before.as_deref(), after.as_deref()])?;
+            Some(EffectiveChange { policy_kind: policy_kind.clone(), scopes: Vec::new(), before, after, leaves })
+        });
+    }
+    scopes.retain(|_, chains| changes.get(chains).is_some_and(Option::is_some));
+    let changed = nodes.sort(scopes);
+    let mut groups: Vec<EffectiveChange> = Vec::new();
+    let mut group_of: HashMap<ChainPair, usize> = HashMap::new();
+    for (scope, chains) in changed {
+        let group = *group_of.entry(chains).or_insert_with(|| {
+            groups.extend(changes.remove(&chains).flatten());
+            groups.len() - 1
+        });
+        groups[group].scopes.push(scope);
+    }
+    groups
+}
+
+/// The chain of a scope before and after the change.
+type ChainPair = [Option<ChainId>; 2];
+
+/// A scope by the numbers that [`SharedNodes`] gives to its nodes.
+type NumberedScope = (Box<[u32]>, Option<u32>);
+
+/// Numbers for nodes, the same for nodes of both sides that have the same reference.
+#[derive(Default)]
+struct SharedNodes {
+    refs: Vec<Arc<NodeRef>>,
+    numbers: HashMap<Arc<NodeRef>, u32>,
+    by_id: [HashMap<NodeId, u32>; 2],
+}
+
+impl SharedNodes {
+    fn number(&mut self, engine: &Engine, side: usize, node: NodeId) -> u32 {
+        let SharedNodes { refs, numbers, by_id } = self;
+        *by_id[side].entry(node).or_insert_with(|| {
+            let node = Arc::new(engine.topology().node_ref(engine.objects(), node));
+            *numbers.entry(node).or_insert_with_key(|node| {
+                refs.push(Arc::clone(node));
+                refs.len() as u32 - 1
+            })
+        })
+    }
+
+    /// The scopes with the references of their nodes, sorted.
+    fn sort(self, scopes: HashMap<NumberedScope, ChainPair>) -> Vec<(ScopeRef, ChainPair)> {
+        // References are long, and most scopes share most of theirs: each is compared once, and then only numbers are.
+        let mut order: Vec<u32> = (0..self.refs.len() as u32).collect();
+        order.sort_unstable_by_key(|number| &self.refs[*number as usize]);
+        let mut ranks = vec![0; order.len()];
+        (0..).zip(&order).for_each(|(rank, number)| ranks[*number as usize] = rank);
+        let rank = |number: u32| ranks[number as usize];
+        let ranked = |(nodes, from): NumberedScope| -> NumberedScope {
+            (nodes.iter().map(|number| rank(*number)).collect(), from.map(rank))
+        };
+        let mut sorted: Vec<(NumberedScope, ChainPair)> =
+            scopes.into_iter().map(|(scope, chains)| (ranked(scope), chains)).collect();
+        sorted.sort_unstable();
+        let node = |rank: u32| Arc::clone(&self.refs[order[rank as usize] as usize]);
+        let scope = |(nodes, from): NumberedScope| ScopeRef {
+            nodes: nodes.iter().map(|rank| node(*rank)).collect(),
+            from: from.map(node),
+        };
+        sorted.into_iter().map(|(ranked, chains)| (scope(ranked), chains)).collect()
+    }
+}
+
+/// The nodes of each side whose scopes cannot have changed. Finding them is much faster than comparing all scopes.
+fn unchanged_nodes(engines: [&Engine; 2], models: [Option<&Model>; 2], mapping: &NodeMapping) -> [HashSet<NodeId>; 2] {
+    let [kinds_before, kinds_after] = engines.map(|engine| engine.kinds().iter().map(|(_, kind)| kind));
+    let [Some(before), Some(after)] = models else { return [HashSet::new(), HashSet::new()] };
+    if !kinds_before.eq(kinds_after) {
+        return [HashSet::new(), HashSet::new()];
+    }
+    let here = before.unchanged(engines[0].world(), after, engines[1].world(), mapping);
+    let there: HashSet<NodeId> = here.iter().filter_map(|node| mapping.node(*node)).collect();
+    // Scopes that end at nodes with the same reference cannot be distinguished: all of the nodes are unchanged, or none.
+    let are_all_unchanged = |side: usize, node: NodeId, unchanged: &HashSet<NodeId>| {
+        engines[side].topology().same_named(node).all(|it| unchanged.contains(&it))
+    };
+    let pairs = here.iter().filter_map(|node| Some((*node, mapping.node(*node)?)));
+    let pairs = pairs.filter(|(node, twin)| are_all_unchanged(0, *node, &here) && are_all_unchanged(1, *twin, &there));
+    let (here, there) = pairs.unzip();
+    [here, there]
+}

@@ -1,0 +1,151 @@
+//! What differs between two states of the same objects.
+//!
+//! ```text
+//! two engines ─→ effective   which scopes have another effective policy
+//!             │     └ leaves   which of its values differ, and who sets them
+//!             └→ status      which policies have another status, and which targets are affected by other policies
+//! ```
+//!
+//! Ids of nodes and policies belong to one engine. Changes therefore hold references ([`NodeRef`], [`ObjectRef`]), which
+//! mean the same on both sides. They are written as text only where they are shown.
+
+mod effective;
+mod leaves;
+mod status;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::fold::EffectivePolicy;
+use crate::lint::Finding;
+use crate::object::{GroupKind, ObjectRef};
+use crate::status::PolicyStatus;
+use crate::topology::NodeRef;
+use crate::value::{Path, Value};
+
+pub(crate) use effective::{changes_at, effective_changes};
+pub(crate) use leaves::leaf_changes;
+pub(crate) use status::{AffectedTargets, same_status, status_changes, target_changes};
+
+/// Everything that a batch of edits changes.
+#[derive(Clone, Debug)]
+pub struct Changes {
+    /// The scopes whose effective policy changes, grouped by what changes.
+    pub effective: Vec<EffectiveChange>,
+    /// The policies whose status changes, sorted by policy.
+    pub statuses: Vec<StatusChange>,
+    /// The lint findings that the batch causes.
+    pub new_findings: Vec<Finding>,
+    /// The lint findings that the batch fixes.
+    pub fixed_findings: Vec<Finding>,
+}
+
+impl Changes {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.effective.is_empty()
+            && self.statuses.is_empty()
+            && self.new_findings.is_empty()
+            && self.fixed_findings.is_empty()
+    }
+}
+
+/// Scopes that have one effective policy before the change and another one after it.
+#[derive(Clone, Debug)]
+pub struct EffectiveChange {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// The scopes, sorted. Each leads from its root to its effective target.
+    pub scopes: Vec<ScopeRef>,
+    /// The effective policy before the change. `None` where the scope did not exist, or had no policy.
+    pub before: Option<Arc<EffectivePolicy>>,
+    /// The effective policy after the change. `None` where the scope no longer exists, or has no policy.
+    pub after: Option<Arc<EffectivePolicy>>,
+    /// The values that differ, sorted by path. Empty where the same policies apply in another order.
+    pub leaves: Vec<LeafChange>,
+}
+
+/// A scope that means the same on both sides of a change.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeRef {
+    /// The nodes from the root to the effective target.
+    pub nodes: Vec<Arc<NodeRef>>,
+    /// The Namespace whose requests the scope is for. `None` means all requests.
+    pub from: Option<Arc<NodeRef>>,
+}
+
+impl ScopeRef {
+    /// The effective target, where the scope ends.
+    pub fn target(&self) -> Option<&NodeRef> {
+        self.nodes.last().map(Arc::as_ref)
+    }
+}
+
+/// A value of an effective policy, before and after the change.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LeafChange {
+    /// Where the value is.
+    pub path: LeafPath,
+    /// The value before the change. `None` means that it was not set.
+    pub before: Option<Leaf>,
+    /// The value after the change. `None` means that it is not set.
+    pub after: Option<Leaf>,
+}
+
+/// Where a value of an effective policy is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeafPath {
+    /// A field of the merged spec.
+    Field(Path),
+    /// The spec of one policy, for kinds whose policies all apply.
+    Policy(ObjectRef),
+}
+
+impl fmt::Display for LeafPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeafPath::Field(path) => path.fmt(f),
+            LeafPath::Policy(policy) => Path::default().key(policy.to_string()).fmt(f),
+        }
+    }
+}
+
+/// A value and the policies that set it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Leaf {
+    /// The value.
+    pub value: Value,
+    /// The policies that set the value. Several, sorted, where each sets a part of it. None if it is set by no policy.
+    pub policies: Vec<ObjectRef>,
+}
+
+/// A policy whose status changed, or that exists on one side only.
+#[derive(Clone, Debug)]
+pub struct StatusChange {
+    /// The policy.
+    pub policy: ObjectRef,
+    /// Its status before the change. `None` if the policy is new.
+    pub before: Option<PolicyStatus>,
+    /// Its status after the change. `None` if the policy was deleted.
+    pub after: Option<PolicyStatus>,
+}
+
+impl StatusChange {
+    /// Whether the policy is refused, or enforced, in another way than before. If not, only the number of scopes or the
+    /// message differs.
+    pub fn is_significant(&self) -> bool {
+        let summary = |status: &Option<PolicyStatus>| status.as_ref().map(|it| (it.refused, it.enforcement));
+        summary(&self.before) != summary(&self.after)
+    }
+}
+
+/// A target that is affected by other policies than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetChange {
+    /// The target.
+    pub target: NodeRef,
+    /// The policies that affected the target before the change, sorted.
+    pub before: Vec<ObjectRef>,
+    /// The policies that affect the target after the change, sorted.
+    pub after: Vec<ObjectRef>,
+}
