@@ -30,7 +30,7 @@ fuzz_target!(|input: &str| {
 /// Whether there are so few that they can be listed: routes that delegate can have very many.
 fn few_scopes(engine: &Engine) -> bool {
     let nodes = engine.topology().nodes().map(|(node, _)| node);
-    let chains = |node| engine.models().iter().flat_map(move |model| model.chains_at(engine.world(), node));
+    let chains = |node| engine.models().iter().flat_map(move |model| model.chains_at(engine.view(), node));
     let scopes = |node| chains(node).map(|(_, scopes)| *scopes);
     nodes.flat_map(scopes).fold(0, u64::saturating_add) < 20_000
 }

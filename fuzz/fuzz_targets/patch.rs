@@ -61,8 +61,8 @@ fn patched(target: Value, patch: Value) -> Option<Value> {
     ];
     let engine = Engine::new(Objects::new(objects), &[], Settings::default());
     let model = &engine.models()[0];
-    let route = model.effective_targets(engine.world()).next().unwrap();
-    model.effective(engine.world(), model.chains_at(engine.world(), route)[0].0).spec.clone()
+    let route = model.effective_targets(engine.view()).next().unwrap();
+    model.effective(engine.view(), model.chains_at(engine.view(), route)[0].0).spec.clone()
 }
 
 fn object(version: &str, kind: &str, spec: Value) -> Object {

@@ -95,7 +95,7 @@ pub fn says_something(effective: &fold::EffectivePolicy) -> bool {
 }
 
 pub fn effective_policy(input: &Snapshot, model: &Model, scope: &Scope) -> EffectivePolicy {
-    let effective = model.effective(input.engine.world(), scope.chain);
+    let effective = model.effective(input.engine.view(), scope.chain);
     let topology = input.engine.topology();
     let end = scope.nodes.last().map(|end| topology.whole(*end));
     let object = end.and_then(|end| topology.node(end).owner.object());

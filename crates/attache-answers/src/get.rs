@@ -106,7 +106,7 @@ pub struct ScopeItem {
 
 impl ScopeItem {
     pub fn new(input: &Snapshot, model: &Model, scope: &Scope) -> ScopeItem {
-        let outcomes = &model.effective(input.engine.world(), scope.chain).outcomes;
+        let outcomes = &model.effective(input.engine.view(), scope.chain).outcomes;
         let contributing = outcomes.iter().filter(|(_, outcome)| outcome.contributes);
         ScopeItem {
             policy_kind: model.kind.full_name(),
@@ -123,13 +123,12 @@ fn effective_targets<'i>(
     model: &'i Model,
     namespace: Option<&'i str>,
 ) -> impl Iterator<Item = NodeId> + 'i {
-    model.effective_targets(input.engine.world()).filter(move |node| input.is_in(*node, namespace))
+    model.effective_targets(input.engine.view()).filter(move |node| input.is_in(*node, namespace))
 }
 
 /// How many scopes of a kind there are, without a look at any.
 pub fn count(input: &Snapshot, model: &Model, namespace: Option<&str>) -> usize {
-    let chains =
-        effective_targets(input, model, namespace).flat_map(|node| model.chains_at(input.engine.world(), node));
+    let chains = effective_targets(input, model, namespace).flat_map(|node| model.chains_at(input.engine.view(), node));
     chains.fold(0, |sum: usize, (_, scopes)| sum.saturating_add(usize::try_from(*scopes).unwrap_or(usize::MAX)))
 }
 
@@ -140,7 +139,7 @@ pub fn first(input: &Snapshot, models: &[Model], namespace: Option<&str>, most: 
             if items.len() >= most {
                 break;
             }
-            model.scopes(input.engine.world(), node, &mut |scope| items.push(ScopeItem::new(input, model, &scope)));
+            model.scopes(input.engine.view(), node, &mut |scope| items.push(ScopeItem::new(input, model, &scope)));
         }
     }
     items.truncate(most);

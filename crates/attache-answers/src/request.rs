@@ -139,7 +139,7 @@ pub fn request_trace(
     let owner = trace.listener.map(|listener| topology.whole(listener)).filter(|owner| Some(*owner) != trace.gateway);
     let filter_effects = &trace.filter_effects;
     let items = effective.iter().flat_map(|(model, scopes)| {
-        let says = |scope: &&Scope| says_something(model.effective(input.engine.world(), scope.chain));
+        let says = |scope: &&Scope| says_something(model.effective(input.engine.view(), scope.chain));
         scopes.iter().filter(says).map(|scope| effective_policy(input, model, scope))
     });
     RequestTraceDocument {

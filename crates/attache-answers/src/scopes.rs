@@ -56,7 +56,7 @@ impl Groups {
     /// Those with something in force.
     pub fn in_force(self, input: &Snapshot, model: &Model) -> Vec<Group> {
         let is_in_force = |group: &Group| {
-            group.chain != ChainId::EMPTY && says_something(model.effective(input.engine.world(), group.chain))
+            group.chain != ChainId::EMPTY && says_something(model.effective(input.engine.view(), group.chain))
         };
         self.groups.into_par_iter().filter(is_in_force).collect()
     }
@@ -84,13 +84,13 @@ impl Focus {
 
     /// The scopes of one kind that are meant, one by one.
     pub fn scopes(&self, input: &Snapshot, model: &Model, found: &mut impl FnMut(Scope)) {
-        let world = input.engine.world();
+        let view = input.engine.view();
         match self {
             Focus::Everything { namespace } => {
-                let targets = model.effective_targets(world).filter(|node| input.is_in(*node, namespace.as_deref()));
-                targets.for_each(|node| model.scopes(world, node, found));
+                let targets = model.effective_targets(view).filter(|node| input.is_in(*node, namespace.as_deref()));
+                targets.for_each(|node| model.scopes(view, node, found));
             }
-            Focus::At(nodes) => nodes.iter().for_each(|node| model.scopes(world, *node, found)),
+            Focus::At(nodes) => nodes.iter().for_each(|node| model.scopes(view, *node, found)),
             Focus::Through(nodes) => {
                 let topology = input.engine.topology();
                 let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
@@ -98,7 +98,7 @@ impl Focus {
                 let is_gateway = |node: NodeId| topology.node(node).level <= Level::Gateway;
                 let way = |node: NodeId| below.contains(&node) || above.contains(&node) || is_gateway(node);
                 for target in self.targets(input, model, nodes) {
-                    model.scopes_within(world, target, &way, &mut |scope| {
+                    model.scopes_within(view, target, &way, &mut |scope| {
                         if scope.nodes.iter().any(|node| nodes.contains(node)) {
                             found(scope);
                         }
@@ -113,9 +113,9 @@ impl Focus {
         let mut groups = Groups::default();
         if let Focus::Everything { namespace } = self {
             // Counted, not listed: a hundred thousand scopes may have three answers.
-            let world = input.engine.world();
-            for node in model.effective_targets(world).filter(|node| input.is_in(*node, namespace.as_deref())) {
-                model.chains_at(world, node).iter().for_each(|(chain, scopes)| groups.add(*chain, *scopes, node));
+            let view = input.engine.view();
+            for node in model.effective_targets(view).filter(|node| input.is_in(*node, namespace.as_deref())) {
+                model.chains_at(view, node).iter().for_each(|(chain, scopes)| groups.add(*chain, *scopes, node));
             }
         } else {
             self.scopes(input, model, &mut |scope| {
@@ -129,7 +129,7 @@ impl Focus {
 
     /// The effective targets at `nodes` or below. Where there are none, the nodes themselves.
     fn targets(&self, input: &Snapshot, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
-        let (world, topology) = (input.engine.world(), input.engine.topology());
+        let (view, topology) = (input.engine.view(), input.engine.topology());
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         let mut todo = nodes.to_vec();
@@ -137,7 +137,7 @@ impl Focus {
             if !seen.insert(node) {
                 continue;
             }
-            if model.is_effective_target(world, node) {
+            if model.is_effective_target(view, node) {
                 found.push(node);
             }
             todo.extend(topology.children(node));

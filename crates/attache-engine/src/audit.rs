@@ -58,7 +58,7 @@ impl Engine {
             audited.scopes = audited.scopes.saturating_add(scopes);
             audited.lacking = audited.lacking.saturating_add(if lacks { scopes } else { 0 });
         };
-        let world = self.world();
+        let view = self.view();
         let Some(model) = self.model(requirement.kind) else {
             // There is no policy of this kind at all: whatever could have one lacks it.
             let targets = &self.kinds().get(requirement.kind).effective_targets;
@@ -72,17 +72,17 @@ impl Engine {
         };
         let mut known: HashMap<ChainId, bool> = HashMap::new();
         let mut lacks = |chain: ChainId| {
-            *known.entry(chain).or_insert_with(|| !requirement.is_met_by(model.effective(world, chain)))
+            *known.entry(chain).or_insert_with(|| !requirement.is_met_by(model.effective(view, chain)))
         };
-        for target in model.effective_targets(world) {
+        for target in model.effective_targets(view) {
             // Nothing else on the way to a backend is one: its scopes need only be counted.
             let is_alone = |level: Level| level == Level::Backend && self.topology().node(target).level == level;
             let Some(level) = requirement.on.filter(|level| !is_alone(*level)) else {
-                let chains = model.chains_at(world, target).iter();
+                let chains = model.chains_at(view, target).iter();
                 chains.for_each(|(chain, scopes)| count(target, *scopes, lacks(*chain)));
                 continue;
             };
-            model.scopes(world, target, &mut |scope| {
+            model.scopes(view, target, &mut |scope| {
                 let at_level = |node: &&NodeId| self.topology().node(**node).level == level;
                 let lacks = lacks(scope.chain);
                 scope.nodes.iter().filter(at_level).for_each(|node| count(*node, 1, lacks));

@@ -240,7 +240,7 @@ impl Engine {
     fn company(&self, kinds: BTreeSet<KindId>) -> HashMap<PolicyId, Coexistence> {
         let mut company = HashMap::new();
         for model in kinds.into_iter().filter_map(|kind| self.model(kind)) {
-            for &(chain, _) in model.scope_counts(self.world()) {
+            for &(chain, _) in model.scope_counts(self.view()) {
                 self.meet(model, chain, &mut company);
             }
         }
@@ -248,7 +248,7 @@ impl Engine {
     }
 
     fn meet(&self, model: &Model, chain: ChainId, company: &mut HashMap<PolicyId, Coexistence>) {
-        let effective = model.effective(self.world(), chain);
+        let effective = model.effective(self.view(), chain);
         let contributes = |policy: &PolicyId| {
             let found = effective.outcomes.binary_search_by_key(policy, |(policy, _)| *policy);
             found.is_ok_and(|at| effective.outcomes[at].1.contributes)

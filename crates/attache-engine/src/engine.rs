@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::attachment::{self, Attachment, Attachments, Reason, Refusal};
+use crate::engine_view::EngineView;
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
-use crate::model::World;
 use crate::models::Models;
 use crate::object::{Object, ObjectRef, Objects};
 use crate::order::{self, Stack, Stacking, Stacks};
@@ -107,13 +107,13 @@ impl Engine {
         if is_first { "comes first by name" } else { "comes last by name" }
     }
 
-    pub fn world(&self) -> World<'_> {
-        World { objects: &self.objects, topology: &self.topology, policies: &self.policies }
+    pub fn view(&self) -> EngineView<'_> {
+        EngineView { objects: &self.objects, topology: &self.topology, policies: &self.policies }
     }
 
     /// Works out every effective policy there is.
     pub fn fold_all(&self) {
-        self.models().par_iter().for_each(|model| model.fold_all(self.world()));
+        self.models().par_iter().for_each(|model| model.fold_all(self.view()));
     }
 
     pub(crate) fn build_stacks(&self, id: KindId) -> Stacks {
@@ -208,8 +208,8 @@ spec:
         );
         let model = &engine.models()[0];
         let mut scopes = Vec::new();
-        for node in model.effective_targets(engine.world()) {
-            model.scopes(engine.world(), node, &mut |scope| scopes.push(scope));
+        for node in model.effective_targets(engine.view()) {
+            model.scopes(engine.view(), node, &mut |scope| scopes.push(scope));
         }
         let names: Vec<Vec<String>> = scopes
             .iter()
@@ -220,7 +220,7 @@ spec:
             names,
             [["GatewayClass/c", "Gateway/default/gw", "Gateway/default/gw#http", "HTTPRoute/default/r", rule]]
         );
-        let effective = model.effective(engine.world(), scopes[0].chain);
+        let effective = model.effective(engine.view(), scopes[0].chain);
         assert_eq!(effective.origins[0].path.to_string(), "limits.a");
         assert_eq!(engine.policy_statuses()[0].enforcement.name(), "Enforced");
         assert_eq!(engine.target_statuses().len(), 4);

@@ -15,6 +15,7 @@ pub mod chain;
 pub mod change;
 pub mod conditions;
 pub mod engine;
+pub mod engine_view;
 pub mod fold;
 pub mod incremental;
 pub mod kinds;

@@ -125,7 +125,7 @@ impl Engine {
     }
 
     fn build_model(&self, it: &Apart, hierarchy: Arc<Hierarchy>) -> Model {
-        Model::new(self.world(), it.kind, self.kinds().get(it.kind), hierarchy, self.stacks_apart(it).clone())
+        Model::new(self.view(), it.kind, self.kinds().get(it.kind), hierarchy, self.stacks_apart(it).clone())
     }
 
     fn model_apart<'e>(&'e self, it: &'e Apart) -> &'e Model {

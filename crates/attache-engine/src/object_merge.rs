@@ -28,9 +28,9 @@ impl Engine {
         for into in model.kind.merges_into.iter().filter(|into| into.kind == object.id.kind) {
             for path in places(&object.body, &into.path) {
                 let own = path.resolve(&object.body).unwrap_or(&Value::Null);
-                for &(chain, _) in model.chains_at(self.world(), self.node_of(model, object, id, &path)) {
+                for &(chain, _) in model.chains_at(self.view(), self.node_of(model, object, id, &path)) {
                     let said = without_empty(own);
-                    let effective = model.over(self.world(), chain, &said);
+                    let effective = model.over(self.view(), chain, &said);
                     let set = effective.spec.clone().unwrap_or_default();
                     let value = with_empty(&set, own);
                     merged.push(Merged { path: path.clone(), chain, own: said, value, effective });
@@ -48,7 +48,7 @@ impl Engine {
             Segment::Index(index) => self.topology().sections(whole).nth(*index),
             Segment::Key(_) => None,
         });
-        section.filter(|section| !model.chains_at(self.world(), *section).is_empty()).unwrap_or(whole)
+        section.filter(|section| !model.chains_at(self.view(), *section).is_empty()).unwrap_or(whole)
     }
 }
 

@@ -43,18 +43,18 @@ impl Engine {
         let Some(model) = self.model(self.policy(policy).kind) else { return Reach::default() };
         let mut affected = BTreeSet::new();
         let mut parts: BTreeMap<ChainId, Part> = BTreeMap::new();
-        for target in model.effective_targets(self.world()) {
-            if !model.chains_at(self.world(), target).iter().any(|(chain, _)| is_in(model, *chain, policy)) {
+        for target in model.effective_targets(self.view()) {
+            if !model.chains_at(self.view(), target).iter().any(|(chain, _)| is_in(model, *chain, policy)) {
                 continue;
             }
-            model.scopes(self.world(), target, &mut |scope| {
+            model.scopes(self.view(), target, &mut |scope| {
                 if !is_in(model, scope.chain, policy) {
                     return;
                 }
                 let part = parts.entry(scope.chain).or_insert_with(|| self.part(model, scope.chain, policy, rule));
                 if !part.in_force.is_empty() {
                     let first =
-                        scope.nodes.iter().position(|node| is_on(model, stack_node(self.world(), *node), policy));
+                        scope.nodes.iter().position(|node| is_on(model, stack_node(self.view(), *node), policy));
                     let first = first.unwrap_or(scope.nodes.len());
                     affected.extend(&scope.nodes[first..]);
                 }
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     fn part(&self, model: &Model, chain: ChainId, policy: PolicyId, rule: Option<&str>) -> Part {
-        let effective = model.effective(self.world(), chain);
+        let effective = model.effective(self.view(), chain);
         let meant = |path: &Path| rule.is_none_or(|rule| path.is_called(rule));
         let own = effective.origins.iter().filter(|it| it.policy == policy).map(|it| &it.path);
         let applied = effective.applied.iter().filter(|it| it.policy == policy && rule.is_none());

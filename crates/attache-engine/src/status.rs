@@ -82,12 +82,12 @@ impl Engine {
 
     /// Counts what became of every policy.
     pub(crate) fn tally(&self) {
-        self.models().par_iter().for_each(|model| _ = model.tallies(self.world()));
+        self.models().par_iter().for_each(|model| _ = model.tallies(self.view()));
     }
 
     pub fn policy_status(&self, policy: PolicyId) -> PolicyStatus {
         let model = self.policies.get(policy).and_then(|it| self.model(it.kind));
-        let tally = model.map(|model| tally_of(model.tallies(self.world()), policy)).unwrap_or_default();
+        let tally = model.map(|model| tally_of(model.tallies(self.view()), policy)).unwrap_or_default();
         let is_it = |attachment: &Attachment| attachment.policy == policy;
         let accepted = self.stacks_of(policy).any(|stack| stack.accepted.iter().any(is_it));
         let refused = self.refusals(policy);
@@ -140,21 +140,21 @@ impl Engine {
 
     /// From the effective targets up, what contributes below each node, as far as it stands at the node or above.
     fn affected(&self, model: &Model, nodes: impl Iterator<Item = NodeId>) -> HashMap<NodeId, Vec<PolicyId>> {
-        let world = self.world();
+        let view = self.view();
         let mut below: HashMap<(NodeId, ChainId), Vec<PolicyId>> = HashMap::new();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
         let mut free = Free::default();
         let mut in_chains: HashMap<ChainId, Vec<PolicyId>> = HashMap::new();
         for node in nodes {
             // Nothing beyond contributes to anything.
-            if model.is_beyond(world, node) {
+            if model.is_beyond(view, node) {
                 continue;
             }
-            let is_target = model.is_effective_target(world, node);
-            for &(chain, _) in model.chains_at(world, node).iter().filter(|(chain, _)| *chain != ChainId::EMPTY) {
+            let is_target = model.is_effective_target(view, node);
+            for &(chain, _) in model.chains_at(view, node).iter().filter(|(chain, _)| *chain != ChainId::EMPTY) {
                 let mut policies = below.remove(&(node, chain)).unwrap_or_default();
                 if is_target {
-                    let outcomes = &model.effective(world, chain).outcomes;
+                    let outcomes = &model.effective(view, chain).outcomes;
                     policies.extend(outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy));
                 }
                 if policies.is_empty() {
@@ -163,10 +163,10 @@ impl Engine {
                 policies.sort();
                 policies.dedup();
                 affected.entry(node).or_default().extend(&policies);
-                for (above, known) in model.above_on(world, node, chain, &mut free) {
+                for (above, known) in model.above_on(view, node, chain, &mut free) {
                     affected.entry(above).or_default().extend(policies.iter().filter(|it| known.contains(it)));
                 }
-                for (parent, before) in model.before(world, node, chain) {
+                for (parent, before) in model.before(view, node, chain) {
                     if before == ChainId::EMPTY {
                         continue;
                     }

@@ -58,14 +58,14 @@ fn scopes(kind: &str, documents: &[&str], node: &str) -> Vec<String> {
     let (node, _) = engine.topology().nodes().find(|(id, _)| name(*id) == node).unwrap();
     let model = &engine.models()[0];
     let mut found = Vec::new();
-    model.scopes(engine.world(), node, &mut |scope| {
+    model.scopes(engine.view(), node, &mut |scope| {
         let nodes: Vec<String> = scope.nodes.iter().map(|node| name(*node)).collect();
         let from = scope.from.map_or(String::new(), |from| format!(" from {}", name(from)));
-        let spec = &model.effective(engine.world(), scope.chain).spec;
+        let spec = &model.effective(engine.view(), scope.chain).spec;
         let spec = spec.as_ref().map_or("nothing".to_owned(), |spec| serde_json::to_string(spec).unwrap());
         found.push(format!("{}{from}: {spec}", nodes.join(" > ")));
     });
-    let counted: u64 = model.chains_at(engine.world(), node).iter().map(|(_, scopes)| scopes).sum();
+    let counted: u64 = model.chains_at(engine.view(), node).iter().map(|(_, scopes)| scopes).sum();
     assert_eq!(found.len() as u64, counted);
     found
 }
@@ -214,8 +214,8 @@ fn what_is_removed_from_an_atomic_default_is_lost_once() {
     let below = policy("a", "below", &format!("{ON_ROUTE}, size: 1, remove: [color]"));
     let engine = engine(kind, &[&route, &above, &below]);
     let model = &engine.models()[0];
-    let target = model.effective_targets(engine.world()).next().unwrap();
-    let superseded = &model.effective(engine.world(), model.chains_at(engine.world(), target)[0].0).superseded;
+    let target = model.effective_targets(engine.view()).next().unwrap();
+    let superseded = &model.effective(engine.view(), model.chains_at(engine.view(), target)[0].0).superseded;
     let reasons: Vec<(String, Loss)> = superseded.iter().map(|lost| (lost.path.to_string(), lost.reason)).collect();
     assert_eq!(reasons, [("color".to_owned(), Loss::Removed)]);
 }

@@ -147,8 +147,8 @@ fn near(input: &Snapshot, requirement: &Requirement) -> Vec<String> {
     let (Some(rule), Some(model)) = (&requirement.rule, input.engine.model(requirement.kind)) else {
         return Vec::new();
     };
-    let world = input.engine.world();
-    let effective = || model.scope_counts(world).iter().map(|(chain, _)| model.effective(world, *chain));
+    let view = input.engine.view();
+    let effective = || model.scope_counts(view).iter().map(|(chain, _)| model.effective(view, *chain));
     if effective().any(|effective| requirement.is_met_by(effective)) {
         return Vec::new();
     }

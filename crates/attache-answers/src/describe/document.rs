@@ -119,7 +119,7 @@ pub fn describe_object<'i>(input: &Snapshot, it: &'i Description) -> OfObject<'i
         targets: names(ends),
         ways: ways.iter().map(|scope| Way::new(input, scope)).collect(),
         from: from(model, chains[0]).map(|namespace| input.name(namespace)),
-        spec: model.effective(input.engine.world(), chains[0]).spec.clone(),
+        spec: model.effective(input.engine.view(), chains[0]).spec.clone(),
     });
     OfObject {
         about: About::new(it.target.to_string(), it.object),

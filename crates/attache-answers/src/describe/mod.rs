@@ -120,9 +120,9 @@ impl<'i> Description<'i> {
 
 /// The answers of one kind, in the order in which they are met.
 fn answers(input: &Snapshot, model: &Model, focus: &Focus, nodes: &[NodeId]) -> Vec<Answer> {
-    let world = input.engine.world();
+    let view = input.engine.view();
     let is_same = |one: ChainId, other: ChainId| {
-        let [a, b] = [one, other].map(|chain| model.effective(world, chain));
+        let [a, b] = [one, other].map(|chain| model.effective(view, chain));
         a.origins == b.origins && a.spec == b.spec && a.applied == b.applied && from(model, one) == from(model, other)
     };
     let mut answers: Vec<Answer> = Vec::new();
@@ -144,7 +144,7 @@ fn answers(input: &Snapshot, model: &Model, focus: &Focus, nodes: &[NodeId]) -> 
     answers.iter().flat_map(|it| &it.ends).for_each(|end| *seen.entry(*end).or_default() += 1);
     for answer in &mut answers {
         for end in answer.ends.iter().filter(|end| seen[*end] > 1) {
-            model.scopes(world, *end, &mut |scope| {
+            model.scopes(view, *end, &mut |scope| {
                 if answer.chains.contains(&scope.chain) && scope.nodes.iter().any(|node| nodes.contains(node)) {
                     answer.ways.push(scope);
                 }
@@ -156,11 +156,11 @@ fn answers(input: &Snapshot, model: &Model, focus: &Focus, nodes: &[NodeId]) -> 
 
 /// The policies that meet at the effective targets among some nodes.
 fn met_below(input: &Snapshot, models: &[Model], nodes: &BTreeSet<NodeId>) -> BTreeMap<(PolicyId, NodeId), Here> {
-    let world = input.engine.world();
+    let view = input.engine.view();
     let mut chains: BTreeSet<(usize, ChainId)> = BTreeSet::new();
     for (at, model) in models.iter().enumerate() {
-        let targets = nodes.iter().filter(|node| model.is_effective_target(world, **node));
-        let all = targets.flat_map(|target| model.chains_at(world, *target));
+        let targets = nodes.iter().filter(|node| model.is_effective_target(view, **node));
+        let all = targets.flat_map(|target| model.chains_at(view, *target));
         chains.extend(all.map(|(chain, _)| (at, *chain)));
     }
     met(input, chains.into_iter().map(|(at, chain)| (&models[at], chain)))
@@ -168,10 +168,10 @@ fn met_below(input: &Snapshot, models: &[Model], nodes: &BTreeSet<NodeId>) -> BT
 
 /// The policies that meet in some scopes, each with its nodes and what becomes of it.
 fn met<'m>(input: &Snapshot, chains: impl Iterator<Item = (&'m Model, ChainId)>) -> BTreeMap<(PolicyId, NodeId), Here> {
-    let world = input.engine.world();
+    let view = input.engine.view();
     let mut met: BTreeMap<(PolicyId, NodeId), Here> = BTreeMap::new();
     for (model, chain) in chains {
-        let outcomes = &model.effective(world, chain).outcomes;
+        let outcomes = &model.effective(view, chain).outcomes;
         let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
         for attachment in stacks.flat_map(|it| it.accepted.iter().chain(it.rejected.iter().map(|(loser, _)| loser))) {
             let Some((_, outcome)) = outcomes.iter().find(|(policy, _)| *policy == attachment.policy) else { continue };

@@ -31,10 +31,10 @@ pub struct Answer<'i> {
 impl<'i> Answer<'i> {
     pub fn new(input: &Snapshot, model: &'i Model, group: Group, merged: Option<(String, Merged)>) -> Answer<'i> {
         let own = merged.as_ref().map(|(_, merged)| &merged.own);
-        let trace = model.trace(input.engine.world(), group.chain, own);
+        let trace = model.trace(input.engine.view(), group.chain, own);
         let effective = match &merged {
             Some((_, merged)) => merged.effective.clone(),
-            None => EffectivePolicy::clone(model.effective(input.engine.world(), group.chain)),
+            None => EffectivePolicy::clone(model.effective(input.engine.view(), group.chain)),
         };
         Answer { model, group, merged, trace, effective }
     }

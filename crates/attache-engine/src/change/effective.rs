@@ -21,11 +21,11 @@ pub(crate) fn effective_changes(before: &Engine, after: &Engine) -> Vec<Effectiv
         }
     }
     let engines = [before, after];
-    let mapping = NodeMapping::new(before.world(), after.world());
+    let mapping = NodeMapping::new(before.view(), after.view());
     let changes_of_kind = |(_, models): (GroupKind, [Option<&Model>; 2])| {
         let unchanged = unchanged_nodes(engines, models, &mapping);
         let targets = [0, 1].map(|side| {
-            let all = models[side].into_iter().flat_map(|model| model.effective_targets(engines[side].world()));
+            let all = models[side].into_iter().flat_map(|model| model.effective_targets(engines[side].view()));
             all.filter(|target| !unchanged[side].contains(target)).collect()
         });
         changes_at(engines, models, targets)
@@ -45,7 +45,7 @@ pub(crate) fn changes_at(
     for side in 0..2 {
         let Some(model) = models[side] else { continue };
         for target in &targets[side] {
-            model.scopes(engines[side].world(), *target, &mut |scope| {
+            model.scopes(engines[side].view(), *target, &mut |scope| {
                 let mut number = |node| nodes.number(engines[side], side, node);
                 let numbered = (scope.nodes.iter().map(|node| number(*node)).collect(), scope.from.map(&mut number));
                 scopes.entry(numbered).or_default()[side] = Some(scope.chain);
@@ -58,7 +58,7 @@ pub(crate) fn changes_at(
         changes.entry(*chains).or_insert_with(|| {
             let [before, after] = [0, 1].map(|side| {
                 let (model, chain) = (models[side]?, chains[side]?);
-                (chain != ChainId::EMPTY).then(|| Arc::clone(model.effective(engines[side].world(), chain)))
+                (chain != ChainId::EMPTY).then(|| Arc::clone(model.effective(engines[side].view(), chain)))
             });
             let leaves = leaf_changes(engines, [before.as_deref(), after.as_deref()])?;
             Some(EffectiveChange { policy_kind: policy_kind.clone(), scopes: Vec::new(), before, after, leaves })
@@ -134,7 +134,7 @@ fn unchanged_nodes(engines: [&Engine; 2], models: [Option<&Model>; 2], mapping: 
     if !kinds_before.eq(kinds_after) {
         return [HashSet::new(), HashSet::new()];
     }
-    let here = before.unchanged(engines[0].world(), after, engines[1].world(), mapping);
+    let here = before.unchanged(engines[0].view(), after, engines[1].view(), mapping);
     let there: HashSet<NodeId> = here.iter().filter_map(|node| mapping.node(*node)).collect();
     // Scopes that end at nodes with the same reference cannot be distinguished: all of the nodes are unchanged, or none.
     let are_all_unchanged = |side: usize, node: NodeId, unchanged: &HashSet<NodeId>| {

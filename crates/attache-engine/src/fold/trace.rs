@@ -195,9 +195,9 @@ spec: {{targetRef: {{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}
         assert!(reading.problems.is_empty(), "{:?}", reading.problems);
         let engine = Engine::new(Objects::new(reading.objects), &built_in().0, Settings::default());
         let model = &engine.models()[0];
-        let (chain, _) = model.scope_counts(engine.world())[0];
-        let trace = model.trace(engine.world(), chain, None);
-        let effective = model.effective(engine.world(), chain);
+        let (chain, _) = model.scope_counts(engine.view())[0];
+        let trace = model.trace(engine.view(), chain, None);
+        let effective = model.effective(engine.view(), chain);
         assert_eq!(trace.blocks.last().and_then(|turn| turn.after.as_ref()), effective.spec.as_ref());
         let name = |turn: &BlockTrace| format!("{} {}", engine.policy_id(turn.policy).name, turn.block.name());
         let steps = trace.blocks.iter().map(|turn| format!("{}: {}", name(turn), did(turn)));

@@ -8,8 +8,9 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::chain::ChainId;
 use crate::engine::Engine;
+use crate::engine_view::EngineView;
 use crate::kinds::Class;
-use crate::model::{Model, World, stack_node};
+use crate::model::{Model, stack_node};
 use crate::policy::PolicyId;
 use crate::topology::{Level, NodeId};
 
@@ -34,8 +35,8 @@ impl ContributionCounts {
         let mut shift = Shift::new();
         for model in engine.models() {
             let mut supporting = ContributionQuery::new(engine, model);
-            for target in model.effective_targets(engine.world()) {
-                supporting.count(target, model.chains_at(engine.world(), target), 1, &mut shift);
+            for target in model.effective_targets(engine.view()) {
+                supporting.count(target, model.chains_at(engine.view(), target), 1, &mut shift);
             }
             supporting.finish(&mut shift);
         }
@@ -90,8 +91,8 @@ impl ContributionCounts {
 }
 
 /// Whether a node stands above all routes.
-fn is_above_routes(world: World<'_>, node: NodeId) -> bool {
-    is_above(world.topology.node(node).level)
+fn is_above_routes(view: EngineView<'_>, node: NodeId) -> bool {
+    is_above(view.topology.node(node).level)
 }
 
 fn is_above(level: Level) -> bool {
@@ -101,13 +102,13 @@ fn is_above(level: Level) -> bool {
 
 /// The nodes that others may affect if others contribute to what is in force at some effective targets: those and what
 /// is above them, as far as nothing is counted for it.
-pub fn uncounted(world: World<'_>, model: &Model, targets: impl Iterator<Item = NodeId>) -> BTreeSet<NodeId> {
+pub fn uncounted(view: EngineView<'_>, model: &Model, targets: impl Iterator<Item = NodeId>) -> BTreeSet<NodeId> {
     let mut found = BTreeSet::new();
     let mut todo: Vec<NodeId> = targets.collect();
     while let Some(node) = todo.pop() {
-        if world.topology.has(node) && !is_above_routes(world, node) && found.insert(node) {
+        if view.topology.has(node) && !is_above_routes(view, node) && found.insert(node) {
             let parents = model.hierarchy().arrivals(node).iter().filter_map(|arrival| arrival.parent);
-            todo.extend(parents.chain(model.above(world, node)).chain(world.topology.same_named(node)));
+            todo.extend(parents.chain(model.above(view, node)).chain(view.topology.same_named(node)));
         }
     }
     found
@@ -171,9 +172,9 @@ impl<'e> ContributionQuery<'e> {
 
     /// Counts the scopes that end at a target, at which these chains are met.
     pub fn count(&mut self, target: NodeId, chains: &[(ChainId, u64)], count: i64, shift: &mut Shift) {
-        let (model, world) = (self.model, self.engine.world());
+        let (model, view) = (self.model, self.engine.view());
         // What a Direct policy says on another object above is not passed down.
-        if model.kind.class == Class::Direct && !is_above_routes(world, target) {
+        if model.kind.class == Class::Direct && !is_above_routes(view, target) {
             return;
         }
         let chain = match *chains {
@@ -183,7 +184,7 @@ impl<'e> ContributionQuery<'e> {
         };
         match chain.and_then(|chain| Some((self.way(target)?, chain))) {
             Some(only) => *self.counts.entry(only).or_default() += count,
-            None => model.scopes(world, target, &mut |scope| self.along(&scope.nodes, scope.chain, count, shift)),
+            None => model.scopes(view, target, &mut |scope| self.along(&scope.nodes, scope.chain, count, shift)),
         }
     }
 
@@ -198,11 +199,11 @@ impl<'e> ContributionQuery<'e> {
 
     /// The way to a node, if there is but one.
     fn way(&mut self, node: NodeId) -> Option<Way> {
-        let (model, world) = (self.model, self.engine.world());
-        let level = world.topology.node(node).level;
+        let (model, view) = (self.model, self.engine.view());
+        let level = view.topology.node(node).level;
         if is_above(level) {
             let mut nodes = Vec::new();
-            let is_only = model.only_way(world, node, &mut nodes);
+            let is_only = model.only_way(view, node, &mut nodes);
             return is_only.then(|| nodes.into_iter().fold(0, |way, node| self.ways.on(way, node)));
         }
         let place = model.hierarchy().place(node)?;
@@ -211,11 +212,11 @@ impl<'e> ContributionQuery<'e> {
             Some(parent) => self.way_by(parent)?,
             None => 0,
         };
-        let has_policies = |node: NodeId| model.stack(stack_node(world, node)).is_some();
+        let has_policies = |node: NodeId| model.stack(stack_node(view, node)).is_some();
         // Who comes from a node of the same Namespaces has been there.
         if place.is_entrance {
-            let counts = |it: &NodeId| is_above_routes(world, *it) || has_policies(*it);
-            way = model.above(world, node).filter(counts).fold(way, |way, node| self.ways.on(way, node));
+            let counts = |it: &NodeId| is_above_routes(view, *it) || has_policies(*it);
+            way = model.above(view, node).filter(counts).fold(way, |way, node| self.ways.on(way, node));
         }
         Some(if has_policies(node) { self.ways.on(way, node) } else { way })
     }
@@ -232,7 +233,7 @@ impl<'e> ContributionQuery<'e> {
     fn contributors(&mut self, chain: ChainId) -> Arc<[PolicyId]> {
         let ContributionQuery { engine, model, contributors, .. } = self;
         let found = contributors.entry(chain).or_insert_with(|| {
-            let outcomes = &model.effective(engine.world(), chain).outcomes;
+            let outcomes = &model.effective(engine.view(), chain).outcomes;
             outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect()
         });
         Arc::clone(found)
@@ -242,17 +243,17 @@ impl<'e> ContributionQuery<'e> {
         if chain == ChainId::EMPTY || count == 0 {
             return;
         }
-        let (model, world) = (self.model, self.engine.world());
-        let whole = |node: &NodeId| world.topology.whole(*node);
+        let (model, view) = (self.model, self.engine.view());
+        let whole = |node: &NodeId| view.topology.whole(*node);
         let concerns =
             |node: &&NodeId| model.kind.class == Class::Inherited || Some(whole(node)) == nodes.last().map(whole);
         for &policy in self.contributors(chain).iter() {
             let is_on = |node: &NodeId| {
-                let stack = model.stack(stack_node(world, *node));
+                let stack = model.stack(stack_node(view, *node));
                 stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))
             };
             let affected = nodes.iter().filter(concerns).skip_while(|node| !is_on(node));
-            for node in affected.filter(|node| is_above_routes(world, **node)) {
+            for node in affected.filter(|node| is_above_routes(view, **node)) {
                 *shift.entry((*node, policy)).or_default() += count;
             }
         }

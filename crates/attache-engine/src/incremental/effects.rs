@@ -68,7 +68,7 @@ pub fn effects(
         let sides = Sides { before, after, was, is };
         let targets = sides.of(&moved);
         let mut of_kind = OfKind { at, refolded, ..OfKind::default() };
-        let before_it = was.tallies(before.world());
+        let before_it = was.tallies(before.view());
         let (mut tallies, mut policies) = (before_it.clone(), BTreeSet::new());
         let stayed = sides.tally(&targets, &of_kind.refolded, ref_counts, &mut tallies, &mut policies);
         policies.retain(|policy| !tally_of(&tallies, *policy).tells_the_same(&tally_of(before_it, *policy)));
@@ -155,7 +155,7 @@ impl<'e> Sides<'e> {
             let is = moved.is_target;
             // Whoever stays where it was, on the same ways, stays what it was.
             let stays = moved.after.is_some() && moved.cause == Cause::Chains;
-            let was = || self.was.is_effective_target(self.before.world(), moved.node);
+            let was = || self.was.is_effective_target(self.before.view(), moved.node);
             let was = moved.before.is_some() && if stays { is } else { was() };
             (was || is).then_some(Target { moved, was, is })
         };
@@ -228,11 +228,11 @@ impl<'e> Sides<'e> {
     }
 
     fn was(&self, chain: ChainId) -> &Arc<EffectivePolicy> {
-        self.was.effective(self.before.world(), chain)
+        self.was.effective(self.before.view(), chain)
     }
 
     fn is(&self, chain: ChainId) -> &Arc<EffectivePolicy> {
-        self.is.effective(self.after.world(), chain)
+        self.is.effective(self.after.view(), chain)
     }
 
     /// Compares the chains that were folded anew where they `stayed`, and tells whether something else is in force.
@@ -251,9 +251,9 @@ impl<'e> Sides<'e> {
         if let Some(shifting) = shifting.filter(|_| !of_kind.shifting.is_empty()) {
             let moved: HashSet<NodeId> = moved.iter().map(|it| it.node).collect();
             for node in of_kind.refolded.nodes(self.after, self.is, &of_kind.shifting) {
-                if !moved.contains(&node) && self.is.is_effective_target(self.after.world(), node) {
+                if !moved.contains(&node) && self.is.is_effective_target(self.after.view(), node) {
                     let [was, is] = [(self.before, self.was), (self.after, self.is)]
-                        .map(|(engine, model)| model.chains_at(engine.world(), node));
+                        .map(|(engine, model)| model.chains_at(engine.view(), node));
                     shifting.note(node, Some(was), Some(is));
                 }
             }
@@ -324,7 +324,7 @@ impl<'e> Sides<'e> {
         let same_named = [of(self.before), of(self.after)].concat();
         for (nodes, (engine, model)) in nodes.iter_mut().zip(sides) {
             let there = same_named.iter().filter(|it| engine.topology().has(**it));
-            nodes.extend(there.filter(|it| model.is_effective_target(engine.world(), **it)));
+            nodes.extend(there.filter(|it| model.is_effective_target(engine.view(), **it)));
             nodes.sort();
             nodes.dedup();
         }
@@ -341,7 +341,7 @@ impl<'e> Sides<'e> {
             scopes
         });
         let says = |side: usize, chain: ChainId| {
-            let effective = models[side].effective(engines[side].world(), chain);
+            let effective = models[side].effective(engines[side].view(), chain);
             leaf_changes([engines[side]; 2], [None, Some(effective)]).is_some()
         };
         let any = [0, 1].map(|side| scopes[side].keys().any(|chain| says(side, *chain)));

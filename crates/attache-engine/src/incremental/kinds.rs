@@ -36,7 +36,7 @@ impl Step<'_> {
             }
             None => self.before.models().to_vec(),
         };
-        let mut ref_counts = models.par_iter().map(|model| RefCounts::of(model, self.before.world())).collect();
+        let mut ref_counts = models.par_iter().map(|model| RefCounts::of(model, self.before.view())).collect();
         self.put_models(models);
         self.add_models(&mut ref_counts);
         ref_counts
@@ -57,9 +57,9 @@ impl Step<'_> {
                 Some(model) => Arc::clone(model.hierarchy()),
                 None => Arc::new(Hierarchy::new(&before.objects, &before.topology, kind.shape())),
             };
-            let model = Model::new(before.world(), id, kind, hierarchy, before.build_stacks(id));
+            let model = Model::new(before.view(), id, kind, hierarchy, before.build_stacks(id));
             let at = models.partition_point(|model| model.id < id);
-            ref_counts.insert(at, RefCounts::of(&model, before.world()));
+            ref_counts.insert(at, RefCounts::of(&model, before.view()));
             models.insert(at, model);
         }
         self.put_models(models);

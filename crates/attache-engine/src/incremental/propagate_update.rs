@@ -148,7 +148,7 @@ impl Step<'_> {
                 if was.map(|was| &was.consumers) != is.map(|is| &is.consumers) {
                     let had = self.before.model(model.id);
                     let chains = chains.iter().copied().collect();
-                    let met = had.map(|model| model.meeting(self.before.world(), &under, &chains));
+                    let met = had.map(|model| model.meeting(self.before.view(), &under, &chains));
                     let nodes = under.iter().copied().chain(met.into_iter().flatten()).filter(is_there);
                     dirty.extend(nodes.map(|node| (node, Cause::Chains)));
                 }
@@ -162,7 +162,7 @@ impl Step<'_> {
             model.refold(&refolded.chains);
             let moved = match dirty.is_empty() && self.edited.gone.is_empty() {
                 true => Vec::new(),
-                false => model.follow(self.next.world(), ref_counts, dirty.into_iter(), &self.edited.gone),
+                false => model.follow(self.next.view(), ref_counts, dirty.into_iter(), &self.edited.gone),
             };
             (!moved.is_empty() || !refolded.chains.is_empty()).then_some(Followed { at, moved, refolded })
         });

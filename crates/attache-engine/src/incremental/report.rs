@@ -74,7 +74,7 @@ impl Report {
             for ((targets, engine), model) in targets.iter_mut().zip([before, after]).zip(models) {
                 let is_target = |node: &&NodeId| {
                     engine.topology.has(**node)
-                        && model.is_some_and(|model| model.is_effective_target(engine.world(), **node))
+                        && model.is_some_and(|model| model.is_effective_target(engine.view(), **node))
                 };
                 targets.extend(refolded.iter().filter(is_target));
             }
@@ -136,7 +136,7 @@ impl Report {
             shifted.extend(&it.shifted);
             for engine in &self.sides {
                 if let Some(model) = engine.model(model.id) {
-                    nodes.extend(uncounted(engine.world(), model, shifted.iter().copied()));
+                    nodes.extend(uncounted(engine.view(), model, shifted.iter().copied()));
                 }
             }
         }

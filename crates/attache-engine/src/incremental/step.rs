@@ -78,8 +78,8 @@ impl Refolded {
             return Vec::new();
         }
         let all = self.chains.iter().copied().collect();
-        let mut nodes = model.meeting(engine.world(), &self.under, &all);
-        nodes.retain(|node| model.chains_at(engine.world(), *node).iter().any(|(chain, _)| some.contains(chain)));
+        let mut nodes = model.meeting(engine.view(), &self.under, &all);
+        nodes.retain(|node| model.chains_at(engine.view(), *node).iter().any(|(chain, _)| some.contains(chain)));
         nodes
     }
 }

@@ -45,7 +45,7 @@ impl<'e> Facts<'e> {
     pub fn of_kind(engine: &'e Engine, kind: KindId) -> Facts<'e> {
         let leader = engine.kinds().leader(kind);
         let model = engine.model(leader);
-        model.inspect(|model| model.fold_all(engine.world()));
+        model.inspect(|model| model.fold_all(engine.view()));
         let own = engine.policies().filter(|(_, policy)| engine.kinds().leader(policy.kind) == leader);
         let statuses = own.map(|(policy, _)| engine.policy_status(policy)).collect();
         Facts::new(engine, statuses, model.into_iter())
@@ -72,8 +72,8 @@ impl<'e> Facts<'e> {
         };
         let mut folded = Vec::new();
         for model in models {
-            for &(chain, scopes) in model.scope_counts(engine.world()) {
-                folded.push((&**model.effective(engine.world(), chain), scopes));
+            for &(chain, scopes) in model.scope_counts(engine.view()) {
+                folded.push((&**model.effective(engine.view(), chain), scopes));
             }
         }
         for &(effective, scopes) in &folded {

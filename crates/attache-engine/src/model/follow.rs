@@ -6,8 +6,9 @@ use hashbrown::{HashMap, HashSet};
 
 use super::propagate::{Above, Arriving};
 use super::ref_counts::{ChainBuilder, RefCounts};
-use super::{Folded, Model, World};
+use super::{Folded, Model};
 use crate::chain::{ChainId, Chains, Hierarchy, Link, SetId};
+use crate::engine_view::EngineView;
 use crate::order::Stack;
 use crate::policy::PolicyId;
 use crate::topology::{Level, NodeId};
@@ -96,7 +97,7 @@ impl Model {
     }
 
     /// The nodes of the only scope that ends at a node, if there is but one way to it.
-    pub(crate) fn only_way(&self, world: World<'_>, node: NodeId, nodes: &mut Vec<NodeId>) -> bool {
+    pub(crate) fn only_way(&self, view: EngineView<'_>, node: NodeId, nodes: &mut Vec<NodeId>) -> bool {
         nodes.clear();
         let mut at = Some(node);
         while let Some(node) = at {
@@ -105,10 +106,10 @@ impl Model {
             at = arrival.parent;
         }
         nodes.reverse();
-        if nodes.iter().any(|node| self.above(world, *node).next().is_some()) {
+        if nodes.iter().any(|node| self.above(view, *node).next().is_some()) {
             let mut all = Vec::with_capacity(nodes.len() * 2);
             for node in nodes.drain(..) {
-                for above in self.above(world, node) {
+                for above in self.above(view, node) {
                     if !all.contains(&above) {
                         all.push(above);
                     }
@@ -143,7 +144,7 @@ impl Model {
     /// Looks again at some nodes, and at what depends on them. `gone` are not there any more.
     pub(crate) fn follow(
         &mut self,
-        world: World<'_>,
+        view: EngineView<'_>,
         ref_counts: &mut RefCounts,
         dirty: impl Iterator<Item = (NodeId, Cause)>,
         gone: &[NodeId],
@@ -157,8 +158,8 @@ impl Model {
                 moved.push(Moved { node, before: Some(before), after: None, cause, is_target, is_alone });
             }
         }
-        let deepest = world.topology.deepest();
-        let rank = |node| world.topology.rank(deepest, node);
+        let deepest = view.topology.deepest();
+        let rank = |node| view.topology.rank(deepest, node);
         let mut queue = Queue::default();
         dirty.for_each(|(node, look)| queue.push(rank(node), node, look));
         let chains = std::mem::replace(&mut self.chains, Chains::none());
@@ -168,7 +169,7 @@ impl Model {
         while let Some(nodes) = queue.take(at) {
             let first = moved.len();
             for (node, cause) in nodes {
-                let it = world.topology.node(node);
+                let it = view.topology.node(node);
                 if self.is_beyond_at(it.level) {
                     continue;
                 }
@@ -177,11 +178,11 @@ impl Model {
                 let after = self
                     .hierarchy
                     .place(node)
-                    .map(|place| self.reaching(world, &mut growing, node, place, self, &mut arriving));
+                    .map(|place| self.reaching(view, &mut growing, node, place, self, &mut arriving));
                 let is_member = after.is_some();
                 let after = after.map(|known| known.unwrap_or_else(|| self.intern(&mut growing, &mut arriving.chains)));
                 if after != before || cause > Cause::Chains {
-                    let is_target = is_member && self.may_be_target(world, node, it);
+                    let is_target = is_member && self.may_be_target(view, node, it);
                     let is_alone = !it.may_have_namesakes();
                     moved.push(Moved { node, before, after, cause, is_target, is_alone });
                 }
@@ -190,7 +191,7 @@ impl Model {
                     let cause = if ways { Cause::Ways } else { Cause::Chains };
                     // What is below a route, and that may be much, are its rules.
                     let rank = |below| if it.level == Level::Route { at + 1 } else { rank(below) };
-                    self.below(world, node, |below| queue.push(rank(below), below, cause));
+                    self.below(view, node, |below| queue.push(rank(below), below, cause));
                 }
             }
             // Only what comes after them looks where they are.
@@ -236,13 +237,13 @@ impl Model {
     }
 
     /// The nodes that some chains reach, if they are met first at the nodes `from`.
-    pub(crate) fn meeting(&self, world: World<'_>, from: &[NodeId], chains: &HashSet<ChainId>) -> Vec<NodeId> {
+    pub(crate) fn meeting(&self, view: EngineView<'_>, from: &[NodeId], chains: &HashSet<ChainId>) -> Vec<NodeId> {
         let mut sets: HashMap<SetId, bool> = HashMap::new();
         let mut seen: HashSet<NodeId> = HashSet::new();
         let mut found = Vec::new();
         let mut todo = from.to_vec();
         while let Some(node) = todo.pop() {
-            if !world.topology.has(node) || self.is_beyond(world, node) || !seen.insert(node) {
+            if !view.topology.has(node) || self.is_beyond(view, node) || !seen.insert(node) {
                 continue;
             }
             let has_some = |set: SetId| self.sets.get(set).iter().any(|(chain, _)| chains.contains(chain));
@@ -250,7 +251,7 @@ impl Model {
             let is_met = set.is_some_and(|set| *sets.entry(set).or_insert_with(|| has_some(set)));
             found.extend(is_met.then_some(node));
             if is_met || !self.hierarchy.has(node) {
-                self.below(world, node, |below| todo.push(below));
+                self.below(view, node, |below| todo.push(below));
             }
         }
         found.sort_unstable();
@@ -258,8 +259,8 @@ impl Model {
     }
 
     /// What may stand right below a node.
-    fn below(&self, world: World<'_>, node: NodeId, mut found: impl FnMut(NodeId)) {
-        let topology = world.topology;
+    fn below(&self, view: EngineView<'_>, node: NodeId, mut found: impl FnMut(NodeId)) {
+        let topology = view.topology;
         let level = topology.node(node).level;
         if !self.is_whole && level == Level::RouteRule {
             // Only backends, which are beyond, or other routes.

@@ -1,52 +1,53 @@
 //! The layers of a chain, as the fold takes them.
 
-use super::{Model, World};
+use super::Model;
 use crate::attachment::Attachment;
 use crate::chain::{ChainId, Link};
+use crate::engine_view::EngineView;
 use crate::fold::{EffectivePolicy, FoldInput, FoldTrace, Inheritance, Layer, fold, trace};
 use crate::kinds::DictatedBy;
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
 
 impl Model {
-    pub(super) fn fold(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> EffectivePolicy {
-        fold(self.fold_input(world, chain, &self.layers(world, chain), own))
+    pub(super) fn fold(&self, view: EngineView<'_>, chain: ChainId, own: Option<&Value>) -> EffectivePolicy {
+        fold(self.fold_input(view, chain, &self.layers(view, chain), own))
     }
 
     /// How a chain comes to what it does, block by block; over a value that the object itself has, if it has one.
-    pub fn trace(&self, world: World<'_>, chain: ChainId, own: Option<&Value>) -> FoldTrace {
+    pub fn trace(&self, view: EngineView<'_>, chain: ChainId, own: Option<&Value>) -> FoldTrace {
         let model = self.with(chain);
-        trace(model.fold_input(world, chain, &model.layers(world, chain), own))
+        trace(model.fold_input(view, chain, &model.layers(view, chain), own))
     }
 
     fn fold_input<'a>(
         &'a self,
-        world: World<'a>,
+        view: EngineView<'a>,
         chain: ChainId,
         layers: &'a [Layer<'a>],
         own: Option<&'a Value>,
     ) -> FoldInput<'a> {
         let context = self.chains.context(chain);
-        FoldInput { kind: &self.kind, units: &self.units, policies: world.policies, layers, context, own }
+        FoldInput { kind: &self.kind, units: &self.units, policies: view.policies, layers, context, own }
     }
 
     /// The policies of a chain, lowest first.
-    pub fn layers(&self, world: World<'_>, chain: ChainId) -> Vec<Layer<'_>> {
+    pub fn layers(&self, view: EngineView<'_>, chain: ChainId) -> Vec<Layer<'_>> {
         let chains = &self.with(chain).chains;
         let from = chains.from(chain);
         let nodes = chains.links(chain).filter_map(Link::node);
-        nodes.map(|node| self.layer(world, node, from)).collect()
+        nodes.map(|node| self.layer(view, node, from)).collect()
     }
 
-    fn layer(&self, world: World<'_>, node: NodeId, from: Option<NodeId>) -> Layer<'_> {
-        let it = world.topology.node(node);
+    fn layer(&self, view: EngineView<'_>, node: NodeId, from: Option<NodeId>) -> Layer<'_> {
+        let it = view.topology.node(node);
         let mut layer = Layer {
             level: it.level,
             owner: it.owner,
             accepted: Vec::new(),
             rejected: Vec::new(),
             yields: &[],
-            inheritance: self.inheritance(world, node),
+            inheritance: self.inheritance(view, node),
         };
         if let Some(stack) = self.stacks.get(node) {
             let meant = |attachment: &Attachment| attachment.from.is_none() || attachment.from == from;
@@ -58,13 +59,13 @@ impl Model {
     }
 
     /// What the route of a node says of how its policies meet those below.
-    fn inheritance(&self, world: World<'_>, node: NodeId) -> Option<Inheritance> {
+    fn inheritance(&self, view: EngineView<'_>, node: NodeId) -> Option<Inheritance> {
         let DictatedBy::Annotation(annotation) = &self.kind.dictated_by else { return None };
-        let it = world.topology.node(node);
+        let it = view.topology.node(node);
         if !matches!(it.level, Level::Route | Level::RouteRule) {
             return None;
         }
-        let (inherit, except) = annotation.read(&world.objects[it.owner.object()?]);
+        let (inherit, except) = annotation.read(&view.objects[it.owner.object()?]);
         Some(Inheritance { inherit, except })
     }
 }

@@ -12,14 +12,14 @@ use std::sync::{Arc, OnceLock};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Levels, Link, MergeContext, SetId, is_effective_target};
+use crate::engine_view::EngineView;
 use crate::fold::EffectivePolicy;
 use crate::kinds::{Class, KindId, PolicyKind, Units};
-use crate::object::{GroupKind, Objects};
+use crate::object::GroupKind;
 use crate::order::{Stack, Stacks};
 use crate::persistent::PersistentVec;
-use crate::policy::Policies;
 use crate::status::Tallies;
-use crate::topology::{Level, Node, NodeId, NodeMap, Topology};
+use crate::topology::{Level, Node, NodeId, NodeMap};
 use crate::value::Value;
 
 pub(crate) use follow::{Cause, Moved};
@@ -28,14 +28,6 @@ pub(crate) use ref_counts::RefCounts;
 pub(crate) use scopes::Free;
 pub use scopes::Scope;
 pub(crate) use unchanged::NodeMapping;
-
-/// What everything about one kind is worked out from.
-#[derive(Clone, Copy, Debug)]
-pub struct World<'w> {
-    pub objects: &'w Objects,
-    pub topology: &'w Topology,
-    pub policies: &'w Policies,
-}
 
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -69,9 +61,15 @@ pub struct Model {
 struct Folded(Arc<OnceLock<Arc<EffectivePolicy>>>);
 
 impl Model {
-    pub fn new(world: World<'_>, id: KindId, kind: &PolicyKind, hierarchy: Arc<Hierarchy>, stacks: Stacks) -> Model {
+    pub fn new(
+        view: EngineView<'_>,
+        id: KindId,
+        kind: &PolicyKind,
+        hierarchy: Arc<Hierarchy>,
+        stacks: Stacks,
+    ) -> Model {
         let root = kind.root_namespace.as_ref();
-        let root = root.and_then(|name| world.topology.find_namespace(world.objects, name));
+        let root = root.and_then(|name| view.topology.find_namespace(view.objects, name));
         let mut model = Model {
             id,
             kind: Arc::new(kind.clone()),
@@ -91,14 +89,14 @@ impl Model {
             ends: ends(kind),
             all_ends: all_ends(kind),
         };
-        model.propagate(world);
+        model.propagate(view);
         model
     }
 
     /// Whether a node lies beyond all effective targets: its chains are found when somebody asks. Backends have many
     /// parents, and most kinds end with rules.
-    pub(crate) fn is_beyond(&self, world: World<'_>, node: NodeId) -> bool {
-        !self.is_whole && self.is_beyond_at(world.topology.node(node).level)
+    pub(crate) fn is_beyond(&self, view: EngineView<'_>, node: NodeId) -> bool {
+        !self.is_whole && self.is_beyond_at(view.topology.node(node).level)
     }
 
     fn is_beyond_at(&self, level: Level) -> bool {
@@ -106,13 +104,13 @@ impl Model {
     }
 
     /// The model that knows the chains of a node.
-    fn at(&self, world: World<'_>, node: NodeId) -> &Model {
-        if !self.is_beyond(world, node) {
+    fn at(&self, view: EngineView<'_>, node: NodeId) -> &Model {
+        if !self.is_beyond(view, node) {
             return self;
         }
         self.whole.get_or_init(|| {
             let mut whole = Model { whole: OnceLock::new(), is_whole: true, ..self.clone() };
-            whole.propagate(world);
+            whole.propagate(view);
             Arc::new(whole)
         })
     }
@@ -126,30 +124,30 @@ impl Model {
     }
 
     /// The chains that reach a node, each with the number of scopes in which it does.
-    pub fn chains_at(&self, world: World<'_>, node: NodeId) -> &[(ChainId, u64)] {
-        let model = self.at(world, node);
+    pub fn chains_at(&self, view: EngineView<'_>, node: NodeId) -> &[(ChainId, u64)] {
+        let model = self.at(view, node);
         model.at.get(node).copied().flatten().map_or(&[], |set| model.sets.get(set))
     }
 
     /// What a chain comes to. Worked out once.
-    pub fn effective(&self, world: World<'_>, chain: ChainId) -> &Arc<EffectivePolicy> {
+    pub fn effective(&self, view: EngineView<'_>, chain: ChainId) -> &Arc<EffectivePolicy> {
         let model = self.with(chain);
-        model.folded[chain.0 as usize].0.get_or_init(|| Arc::new(model.fold(world, chain, None)))
+        model.folded[chain.0 as usize].0.get_or_init(|| Arc::new(model.fold(view, chain, None)))
     }
 
     /// Works out every chain that reaches an effective target.
-    pub fn fold_all(&self, world: World<'_>) {
-        self.scope_counts(world).par_iter().for_each(|(chain, _)| _ = self.effective(world, *chain));
+    pub fn fold_all(&self, view: EngineView<'_>) {
+        self.scope_counts(view).par_iter().for_each(|(chain, _)| _ = self.effective(view, *chain));
     }
 
     /// The chains that reach effective targets, in order, each with the number of scopes in which it does.
-    pub fn scope_counts(&self, world: World<'_>) -> &[(ChainId, u64)] {
+    pub fn scope_counts(&self, view: EngineView<'_>) -> &[(ChainId, u64)] {
         self.counts.get_or_init(|| {
             // By sets first: most targets have the same as others.
             let mut targets = vec![0u64; self.sets.bound()];
-            for &node in self.hierarchy.among(self.ends, world.topology) {
+            for &node in self.hierarchy.among(self.ends, view.topology) {
                 if let Some(set) = self.at.get(node).copied().flatten()
-                    && self.is_effective_target(world, node)
+                    && self.is_effective_target(view, node)
                 {
                     targets[set.0 as usize] += 1;
                 }
@@ -167,15 +165,15 @@ impl Model {
     }
 
     /// What became of each policy in all scopes together.
-    pub(crate) fn tallies(&self, world: World<'_>) -> &Tallies {
+    pub(crate) fn tallies(&self, view: EngineView<'_>) -> &Tallies {
         if self.tallies.get().is_none() {
             // In parallel, and so not below: who waits for other threads must not keep them waiting.
-            self.fold_all(world);
+            self.fold_all(view);
         }
         self.tallies.get_or_init(|| {
             let mut tallies = Tallies::default();
-            for &(chain, scopes) in self.scope_counts(world) {
-                for (policy, outcome) in &self.effective(world, chain).outcomes {
+            for &(chain, scopes) in self.scope_counts(view) {
+                for (policy, outcome) in &self.effective(view, chain).outcomes {
                     let tally = tallies.entry(policy.0.0 as usize).get_or_insert_default();
                     Arc::make_mut(tally).count(i128::from(scopes), outcome);
                 }
@@ -189,25 +187,25 @@ impl Model {
     }
 
     /// What a chain comes to over a value that the object itself has.
-    pub fn over(&self, world: World<'_>, chain: ChainId, own: &Value) -> EffectivePolicy {
-        self.with(chain).fold(world, chain, Some(own))
+    pub fn over(&self, view: EngineView<'_>, chain: ChainId, own: &Value) -> EffectivePolicy {
+        self.with(chain).fold(view, chain, Some(own))
     }
 
     /// The nodes that effective policies of this kind are for, in the order of the topology.
-    pub fn effective_targets<'m>(&'m self, world: World<'m>) -> impl Iterator<Item = NodeId> + 'm {
-        world.topology.nodes().map(|(node, _)| node).filter(move |&node| self.is_effective_target(world, node))
+    pub fn effective_targets<'m>(&'m self, view: EngineView<'m>) -> impl Iterator<Item = NodeId> + 'm {
+        view.topology.nodes().map(|(node, _)| node).filter(move |&node| self.is_effective_target(view, node))
     }
 
-    pub fn is_effective_target(&self, world: World<'_>, node: NodeId) -> bool {
-        self.may_be_target(world, node, world.topology.node(node)) && self.hierarchy.has(node)
+    pub fn is_effective_target(&self, view: EngineView<'_>, node: NodeId) -> bool {
+        self.may_be_target(view, node, view.topology.node(node)) && self.hierarchy.has(node)
     }
 
     /// Whether a node is an effective target if it belongs to the hierarchy.
-    fn may_be_target(&self, world: World<'_>, node: NodeId, it: &Node) -> bool {
+    fn may_be_target(&self, view: EngineView<'_>, node: NodeId, it: &Node) -> bool {
         // Most are at levels at which there are none.
         self.ends.has(it.level)
             && it.is_live()
-            && (self.all_ends.has(it.level) || is_effective_target(&self.kind, world.objects, world.topology, node))
+            && (self.all_ends.has(it.level) || is_effective_target(&self.kind, view.objects, view.topology, node))
     }
 
     /// The group and kind of the policies.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Folded, Model, World};
+use super::{Folded, Model};
 use crate::chain::{ChainId, ChainSets, Chains, HierarchyEntry, Link, MergeContext, ParentEdge, SetId};
+use crate::engine_view::EngineView;
 use crate::kinds::Class;
 use crate::topology::{Level, NodeId, NodeMap, NodeVec};
 
@@ -77,19 +78,19 @@ pub(super) struct Arriving {
 
 impl Model {
     /// Finds the chains that reach each node, parents before children.
-    pub(super) fn propagate(&mut self, world: World<'_>) {
+    pub(super) fn propagate(&mut self, view: EngineView<'_>) {
         let hierarchy = Arc::clone(&self.hierarchy);
         let mut chains = std::mem::replace(&mut self.chains, Chains::none());
-        let sets = NodeVec::new(world.topology, &self.at);
-        let mut passed = Passed { sets, stacked: NodeVec::new(world.topology, &NodeMap::default()) };
+        let sets = NodeVec::new(view.topology, &self.at);
+        let mut passed = Passed { sets, stacked: NodeVec::new(view.topology, &NodeMap::default()) };
         self.stacks.nodes().for_each(|node| passed.stacked[node] = true);
         let mut arriving = Arriving::default();
-        for &node in hierarchy.order(world.topology) {
+        for &node in hierarchy.order(view.topology) {
             let Some(place) = hierarchy.place(node) else { continue };
-            if passed.sets[node].is_some() || self.is_beyond(world, node) {
+            if passed.sets[node].is_some() || self.is_beyond(view, node) {
                 continue;
             }
-            let known = self.reaching(world, &mut chains, node, place, &passed, &mut arriving);
+            let known = self.reaching(view, &mut chains, node, place, &passed, &mut arriving);
             let set = known.unwrap_or_else(|| self.sets.intern(&mut arriving.chains, ChainSets::next));
             passed.sets[node] = Some(set);
         }
@@ -102,17 +103,17 @@ impl Model {
     /// The set of the chains that reach a node, if it is one that is known; else its chains are `arriving`.
     pub(super) fn reaching(
         &self,
-        world: World<'_>,
+        view: EngineView<'_>,
         chains: &mut impl Linking,
         node: NodeId,
         place: &HierarchyEntry,
         above: &impl Above,
         arriving: &mut Arriving,
     ) -> Option<SetId> {
-        let adds = self.adds(world, node, place, above);
+        let adds = self.adds(view, node, place, above);
         let set_before =
             |arrival: &ParentEdge| arrival.parent.and_then(|parent| above.set_at(parent)).unwrap_or(SetId::ROOT);
-        let passes_on = |arrival: &ParentEdge| self.passes_on(world, *arrival, node);
+        let passes_on = |arrival: &ParentEdge| self.passes_on(view, *arrival, node);
         if let [arrival] = place.arrivals()
             && !adds
             && passes_on(arrival)
@@ -141,7 +142,7 @@ impl Model {
                     continue;
                 }
                 arriving.next.clear();
-                self.step(world, chains, *arrival, node, chain, &mut arriving.next);
+                self.step(view, chains, *arrival, node, chain, &mut arriving.next);
                 arriving.chains.extend(arriving.next.iter().map(|chain| (*chain, scopes)));
             }
         }
@@ -149,68 +150,68 @@ impl Model {
     }
 
     /// Whether every chain before a node goes on at it.
-    pub(super) fn passes_on(&self, world: World<'_>, arrival: ParentEdge, node: NodeId) -> bool {
-        arrival.from.is_none() && arrival.parent.is_none_or(|parent| self.concerns(world, parent, node))
+    pub(super) fn passes_on(&self, view: EngineView<'_>, arrival: ParentEdge, node: NodeId) -> bool {
+        arrival.from.is_none() && arrival.parent.is_none_or(|parent| self.concerns(view, parent, node))
     }
 
     /// Whether a policy at `above` is for a node below it, too: a Direct one is for the very thing it targets.
-    pub(super) fn concerns(&self, world: World<'_>, above: NodeId, node: NodeId) -> bool {
-        self.kind.class == Class::Inherited || world.topology.whole(above) == world.topology.whole(node)
+    pub(super) fn concerns(&self, view: EngineView<'_>, above: NodeId, node: NodeId) -> bool {
+        self.kind.class == Class::Inherited || view.topology.whole(above) == view.topology.whole(node)
     }
 
     /// Whether a chain can become longer at a node.
-    pub(super) fn adds(&self, world: World<'_>, node: NodeId, place: &HierarchyEntry, above: &impl Above) -> bool {
+    pub(super) fn adds(&self, view: EngineView<'_>, node: NodeId, place: &HierarchyEntry, above: &impl Above) -> bool {
         let has_policies = |node: NodeId| above.has_policies(node);
         !self.stacks.is_empty()
             && (has_policies(node)
                 || place.service.is_some_and(has_policies)
                 // Who comes from a node of the same Namespaces has met their policies.
-                || place.is_entrance && self.namespaces(world, node).any(has_policies)
-                || self.context(world, node).is_some())
+                || place.is_entrance && self.namespaces(view, node).any(has_policies)
+                || self.context(view, node).is_some())
     }
 
     /// How policies merge from a node on, if the node changes that.
-    fn context(&self, world: World<'_>, node: NodeId) -> Option<MergeContext> {
-        let context = self.has_contexts.then(|| MergeContext::at(&self.kind, world.objects, world.topology, node));
+    fn context(&self, view: EngineView<'_>, node: NodeId) -> Option<MergeContext> {
+        let context = self.has_contexts.then(|| MergeContext::at(&self.kind, view.objects, view.topology, node));
         context.filter(|context| *context != MergeContext::default())
     }
 
     /// What stands right above a node on every path, without being one of its parents: its Namespaces, its Service.
-    pub(crate) fn above(&self, world: World<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
-        self.namespaces(world, node).chain(self.service(world, node))
+    pub(crate) fn above(&self, view: EngineView<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+        self.namespaces(view, node).chain(self.service(view, node))
     }
 
-    fn namespaces(&self, world: World<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+    fn namespaces(&self, view: EngineView<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
         let in_namespace = self.hierarchy.in_namespace(node);
-        let namespace = world.topology.namespace(node).filter(|_| in_namespace);
+        let namespace = view.topology.namespace(node).filter(|_| in_namespace);
         let root = self.root.filter(|root| in_namespace && Some(*root) != namespace && *root != node);
         root.into_iter().chain(namespace)
     }
 
-    fn service(&self, world: World<'_>, node: NodeId) -> Option<NodeId> {
-        let is_port = world.topology.node(node).level == Level::BackendPort;
-        is_port.then(|| world.topology.whole(node)).filter(|&service| self.hierarchy.has(service))
+    fn service(&self, view: EngineView<'_>, node: NodeId) -> Option<NodeId> {
+        let is_port = view.topology.node(node).level == Level::BackendPort;
+        is_port.then(|| view.topology.whole(node)).filter(|&service| self.hierarchy.has(service))
     }
 
     /// The chains with which one goes on at `node`.
     pub(super) fn step(
         &self,
-        world: World<'_>,
+        view: EngineView<'_>,
         chains: &mut impl Linking,
         arrival: ParentEdge,
         node: NodeId,
         chain: ChainId,
         out: &mut Vec<ChainId>,
     ) {
-        let Some(chain) = self.enter(world, chains, arrival, node, chain) else { return };
+        let Some(chain) = self.enter(view, chains, arrival, node, chain) else { return };
         let first = out.len();
         out.push(chain);
-        for above in self.above(world, node).chain([stack_node(world, node)]) {
-            if self.concerns(world, above, node) {
+        for above in self.above(view, node).chain([stack_node(view, node)]) {
+            if self.concerns(view, above, node) {
                 self.pass(chains, above, first, out);
             }
         }
-        if let Some(context) = self.context(world, node) {
+        if let Some(context) = self.context(view, node) {
             for chain in out[first..].iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
                 *chain = chains.link(*chain, Link::Context(context));
             }
@@ -220,13 +221,13 @@ impl Model {
     /// The chain with which one arrives at `node`, if it does.
     fn enter(
         &self,
-        world: World<'_>,
+        view: EngineView<'_>,
         chains: &mut impl Linking,
         arrival: ParentEdge,
         node: NodeId,
         chain: ChainId,
     ) -> Option<ChainId> {
-        let goes_on = arrival.parent.is_none_or(|parent| self.concerns(world, parent, node));
+        let goes_on = arrival.parent.is_none_or(|parent| self.concerns(view, parent, node));
         if goes_on && arrival.from.is_none() {
             return Some(chain);
         }
@@ -274,9 +275,9 @@ impl Model {
 }
 
 /// Where the policies of a node are found: those on a Service hold for its frontend too.
-pub(crate) fn stack_node(world: World<'_>, node: NodeId) -> NodeId {
-    match world.topology.node(node).level {
-        Level::Frontend => world.topology.whole(node),
+pub(crate) fn stack_node(view: EngineView<'_>, node: NodeId) -> NodeId {
+    match view.topology.node(node).level {
+        Level::Frontend => view.topology.whole(node),
         _ => node,
     }
 }

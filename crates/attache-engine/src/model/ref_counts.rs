@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Model, World};
+use super::Model;
 use crate::chain::{ChainId, Chains, Link, SetId};
+use crate::engine_view::EngineView;
 use crate::topology::NodeId;
 
 #[derive(Debug, Default)]
@@ -31,7 +32,7 @@ struct ChainUse {
 }
 
 impl RefCounts {
-    pub fn of(model: &Model, world: World<'_>) -> RefCounts {
+    pub fn of(model: &Model, view: EngineView<'_>) -> RefCounts {
         let mut ref_counts = RefCounts::default();
         for (_, set) in model.at.iter() {
             if let Some(set) = set {
@@ -46,7 +47,7 @@ impl RefCounts {
         for (chain, above, link) in model.chains.iter() {
             ref_counts.hang(chain, above, link);
         }
-        for &(chain, scopes) in model.scope_counts(world) {
+        for &(chain, scopes) in model.scope_counts(view) {
             *ref_counts.scopes(chain) = i128::from(scopes);
         }
         ref_counts

@@ -2,8 +2,9 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use super::{Model, World, stack_node};
+use super::{Model, stack_node};
 use crate::attachment::Attachment;
+use crate::engine_view::EngineView;
 use crate::object::{Object, ObjectId};
 use crate::order::Stack;
 use crate::topology::{Level, Node, NodeId, Owner};
@@ -16,7 +17,7 @@ pub(crate) struct NodeMapping {
 }
 
 impl NodeMapping {
-    pub fn new(here: World<'_>, there: World<'_>) -> NodeMapping {
+    pub fn new(here: EngineView<'_>, there: EngineView<'_>) -> NodeMapping {
         let object = |(id, object): (ObjectId, &Object)| {
             let twin = there.objects.find(&object.id)?;
             let other = &there.objects[twin];
@@ -79,9 +80,9 @@ impl Model {
     /// to it, and the policies on them. Then their scopes are the same, too, and what is in force in them.
     pub(crate) fn unchanged(
         &self,
-        here: World<'_>,
+        here: EngineView<'_>,
         other: &Model,
-        there: World<'_>,
+        there: EngineView<'_>,
         mapping: &NodeMapping,
     ) -> HashSet<NodeId> {
         let mut unchanged = HashSet::new();

@@ -2,7 +2,7 @@
 
 use super::client::Request;
 use super::filters::FilterEffects;
-use crate::model::World;
+use crate::engine_view::EngineView;
 use crate::object::Object;
 use crate::topology::delegation;
 use crate::topology::reference::Reference;
@@ -31,16 +31,16 @@ impl Backend {
 /// What is needed to find a backend.
 #[derive(Debug)]
 pub struct Resolve<'w> {
-    pub world: World<'w>,
+    pub view: EngineView<'w>,
 }
 
 impl<'w> Resolve<'w> {
-    pub fn new(world: World<'w>) -> Self {
-        Resolve { world }
+    pub fn new(view: EngineView<'w>) -> Self {
+        Resolve { view }
     }
 
     pub fn backend(&self, route: &Object, named: &Value) -> Option<Backend> {
-        let World { objects, topology, .. } = self.world;
+        let EngineView { objects, topology, .. } = self.view;
         let reference = Reference::backend(named, &route.id.namespace)?;
         let found = match delegation::is_meant(&reference) {
             true => Err(self.not_delegated(route, &reference)),
@@ -71,7 +71,7 @@ impl<'w> Resolve<'w> {
     /// Why a rule that wants to hand on to other routes does not.
     fn not_delegated(&self, route: &Object, reference: &Reference) -> RefusalCause {
         let (parent, child) = (NodeRef::from(&route.id), NodeRef::from(*reference));
-        let refused = self.world.topology.refused(self.world.objects).iter();
+        let refused = self.view.topology.refused(self.view.objects).iter();
         let mut refused = refused.filter(|refused| refused.parent == parent && refused.child == child);
         match refused.next() {
             Some(refused) => refused.cause.clone(),

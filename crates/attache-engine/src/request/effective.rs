@@ -9,7 +9,7 @@ use crate::topology::NodeId;
 /// For each kind, the scopes that lie on the way.
 pub fn effective(engine: &Engine, request: &Request, trace: &RequestTrace) -> Vec<(Model, Vec<Scope>)> {
     let way = way(engine, trace);
-    let world = engine.world();
+    let view = engine.view();
     let from = request.from.as_deref().filter(|_| trace.service.is_some());
     let from = from.and_then(|from| engine.topology().find_namespace(engine.objects(), from));
     // What rules that delegate give goes on to those that they delegate to.
@@ -18,9 +18,9 @@ pub fn effective(engine: &Engine, request: &Request, trace: &RequestTrace) -> Ve
         delegating.iter().flat_map(|passed| [engine.topology().whole(passed.rule), passed.rule]).collect();
     let of_model = |model: Model| {
         let mut scopes = Vec::new();
-        let targets = way.iter().filter(|node| !delegating.contains(node) && model.is_effective_target(world, **node));
+        let targets = way.iter().filter(|node| !delegating.contains(node) && model.is_effective_target(view, **node));
         for &node in targets {
-            model.scopes_within(world, node, &|node| way.contains(&node), &mut |scope| scopes.push(scope));
+            model.scopes_within(view, node, &|node| way.contains(&node), &mut |scope| scopes.push(scope));
         }
         let apart: Vec<Vec<NodeId>> = scopes
             .iter()

@@ -122,7 +122,7 @@ impl FilterEffects {
         let part = |field| reference.get_str(field).unwrap_or_default();
         let (group, kind, name) = (part("group"), part("kind"), part("name"));
         let full_name = format!("{kind}/{}/{name}", route.id.namespace);
-        if resolve.world.objects.lookup(group, kind, &route.id.namespace, name).is_none() && self.fault.is_none() {
+        if resolve.view.objects.lookup(group, kind, &route.id.namespace, name).is_none() && self.fault.is_none() {
             self.fault = Some(format!("its filter {full_name} does not exist"));
         }
         self.extensions.push(full_name);

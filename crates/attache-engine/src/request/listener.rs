@@ -1,7 +1,7 @@
 //! Which listener of a gateway takes a request: by port, then by protocol, then by the name that the client asks for.
 
 use super::client::{Request, Scheme};
-use crate::model::World;
+use crate::engine_view::EngineView;
 use crate::topology::NodeId;
 use crate::topology::api::Protocol;
 use crate::topology::hostname::{covers, specificity};
@@ -39,11 +39,11 @@ pub enum NoListener {
 }
 
 /// The listeners that are served, and those that are not.
-pub fn listeners<'o>(world: World<'o>, gateway: NodeId) -> (Vec<ListenerView<'o>>, Vec<ListenerView<'o>>) {
-    let listeners = world.topology.listeners(world.objects, gateway).into_iter();
+pub fn listeners<'o>(view: EngineView<'o>, gateway: NodeId) -> (Vec<ListenerView<'o>>, Vec<ListenerView<'o>>) {
+    let listeners = view.topology.listeners(view.objects, gateway).into_iter();
     listeners
         .map(|(node, listener)| ListenerView { node, listener })
-        .partition(|listener| world.topology.served(listener.node))
+        .partition(|listener| view.topology.served(listener.node))
 }
 
 /// Whether a listener would take a request, if nobody else did.

@@ -7,14 +7,14 @@ use super::not_chosen::NotChosenList;
 use super::rules::{self, Route};
 use super::through::{of_kind, of_other_kinds, serve};
 use super::{RequestOutcome, RequestTrace};
-use crate::model::World;
+use crate::engine_view::EngineView;
 use crate::object::Object;
 use crate::topology::api::{RouteKind, is_frontend};
 use crate::topology::{NodeId, routes, sections};
 
 /// The Service that a client means by a host: `name.namespace`, `name.namespace.svc…`, or, from within its namespace,
 /// `name`.
-pub fn service_named(world: World<'_>, host: &str, from: Option<&str>) -> Option<NodeId> {
+pub fn service_named(view: EngineView<'_>, host: &str, from: Option<&str>) -> Option<NodeId> {
     let mut labels = host.splitn(3, '.');
     let name = labels.next()?;
     let (namespace, rest) = (labels.next(), labels.next());
@@ -25,17 +25,17 @@ pub fn service_named(world: World<'_>, host: &str, from: Option<&str>) -> Option
         (Some(namespace), Some(_)) if is_full => namespace,
         _ => return None,
     };
-    world.objects.lookup("", "Service", namespace, name).map(NodeId::whole)
+    view.objects.lookup("", "Service", namespace, name).map(NodeId::whole)
 }
 
-pub fn call(world: World<'_>, request: &Request, service: NodeId, why: bool) -> RequestTrace {
+pub fn call(view: EngineView<'_>, request: &Request, service: NodeId, why: bool) -> RequestTrace {
     let mut not_chosen = NotChosenList { wanted: why, list: Vec::new() };
-    let trace = behind(world, request, service, &mut not_chosen);
+    let trace = behind(view, request, service, &mut not_chosen);
     RequestTrace { service: Some(service), not_chosen: not_chosen.list, ..trace }
 }
 
-fn behind(world: World<'_>, request: &Request, service: NodeId, not_chosen: &mut NotChosenList) -> RequestTrace {
-    let World { objects, topology, .. } = world;
+fn behind(view: EngineView<'_>, request: &Request, service: NodeId, not_chosen: &mut NotChosenList) -> RequestTrace {
+    let EngineView { objects, topology, .. } = view;
     let id = topology.id(objects, service);
     let mut ports = topology.sections(service).filter_map(|port| {
         let number = sections::port(topology.section_value(objects, port)?)?;
@@ -47,8 +47,8 @@ fn behind(world: World<'_>, request: &Request, service: NodeId, not_chosen: &mut
     }
     let attached = topology.frontend(service).map_or(&[][..], |frontend| topology.children(frontend));
     let attached: Vec<NodeId> =
-        attached.iter().copied().filter(|route| is_for_port(world, *route, service, request)).collect();
-    let routes = of_client(world, request, &id.namespace, attached, not_chosen);
+        attached.iter().copied().filter(|route| is_for_port(view, *route, service, request)).collect();
+    let routes = of_client(view, request, &id.namespace, attached, not_chosen);
     if routes.is_empty() {
         return plain(request, id.to_string(), service, port);
     }
@@ -60,20 +60,20 @@ fn behind(world: World<'_>, request: &Request, service: NodeId, not_chosen: &mut
         Scheme::Udp => &[RouteKind::Udp],
     };
     for &kind in kinds {
-        let candidates = routes.iter().filter(|route| of_kind(world, **route, kind).is_some());
+        let candidates = routes.iter().filter(|route| of_kind(view, **route, kind).is_some());
         let candidates = candidates.map(|node| Route { node: *node, hostname: "" });
-        if let Some(steps) = rules::choose(world, request, kind, candidates, not_chosen) {
-            return serve(world, request, steps);
+        if let Some(steps) = rules::choose(view, request, kind, candidates, not_chosen) {
+            return serve(view, request, steps);
         }
     }
-    of_other_kinds(world, &routes, kinds, not_chosen);
+    of_other_kinds(view, &routes, kinds, not_chosen);
     let reason = format!("no rule of a route on {id} matches");
     RequestTrace::refused(RequestOutcome::NotFound, request.scheme.is_http().then_some(404), reason)
 }
 
 /// Whether a route names the Service, or that port of it, as its parent.
-fn is_for_port(world: World<'_>, route: NodeId, service: NodeId, request: &Request) -> bool {
-    let object = |node: NodeId| world.topology.node(node).owner.object().map(|id| &world.objects[id]);
+fn is_for_port(view: EngineView<'_>, route: NodeId, service: NodeId, request: &Request) -> bool {
+    let object = |node: NodeId| view.topology.node(node).owner.object().map(|id| &view.objects[id]);
     let (Some(route), Some(service)) = (object(route), object(service)) else { return false };
     let named = |section: &str| {
         let ports = service.spec().list_at("ports").iter();
@@ -96,13 +96,13 @@ fn names(object: &Object, kind: &str, namespace: &str, name: &str) -> bool {
 /// The routes that count for a client: those of its own namespace, which it made as a consumer of a Service in another
 /// one, take the place of those that the owner of the Service made.
 fn of_client(
-    world: World<'_>,
+    view: EngineView<'_>,
     request: &Request,
     home: &str,
     attached: Vec<NodeId>,
     not_chosen: &mut NotChosenList,
 ) -> Vec<NodeId> {
-    let namespace = |route: &NodeId| world.topology.id(world.objects, *route).namespace.as_str();
+    let namespace = |route: &NodeId| view.topology.id(view.objects, *route).namespace.as_str();
     let from = request.from.as_deref();
     let is_consumer = |route: &NodeId| namespace(route) != home;
     let has_own = attached.iter().any(|route| is_consumer(route) && Some(namespace(route)) == from);

@@ -20,7 +20,7 @@ mod rules;
 mod tests;
 mod through;
 
-use crate::model::World;
+use crate::engine_view::EngineView;
 use crate::topology::NodeId;
 
 pub use backends::Backend;
@@ -138,9 +138,9 @@ impl RequestTrace {
 }
 
 /// Follows a request. With `why`, everything that does not serve it says why.
-pub fn trace(world: World<'_>, request: &Request, entrance: Entrance, why: bool) -> RequestTrace {
+pub fn trace(view: EngineView<'_>, request: &Request, entrance: Entrance, why: bool) -> RequestTrace {
     match entrance {
-        Entrance::Gateway(gateway) => through::gateway(world, request, gateway, why),
-        Entrance::Service(service) => mesh::call(world, request, service, why),
+        Entrance::Gateway(gateway) => through::gateway(view, request, gateway, why),
+        Entrance::Service(service) => mesh::call(view, request, service, why),
     }
 }

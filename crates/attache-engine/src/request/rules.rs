@@ -8,7 +8,7 @@ use super::client::Request;
 use super::host::{self, HOST_RANK};
 use super::matching::{self, GRPC_RANK, HTTP_RANK, MatchDetails, MatchFailure};
 use super::not_chosen::NotChosenList;
-use crate::model::World;
+use crate::engine_view::EngineView;
 use crate::object::Object;
 use crate::topology::api::RouteKind;
 use crate::topology::delegation::inherits_matches;
@@ -45,7 +45,7 @@ struct Candidate<'o> {
 }
 
 struct Search<'w, 'r> {
-    world: World<'w>,
+    view: EngineView<'w>,
     request: &'r Request,
     kind: RouteKind,
     /// The rules that delegate.
@@ -55,18 +55,18 @@ struct Search<'w, 'r> {
 
 /// The rule that serves a request, after those that delegate to its route.
 pub fn choose<'w>(
-    world: World<'w>,
+    view: EngineView<'w>,
     request: &Request,
     kind: RouteKind,
     routes: impl Iterator<Item = Route<'w>>,
     not_chosen: &mut NotChosenList,
 ) -> Option<Vec<MatchedRule<'w>>> {
-    let mut search = Search { world, request, kind, steps: Vec::new(), candidates: Vec::new() };
+    let mut search = Search { view, request, kind, steps: Vec::new(), candidates: Vec::new() };
     search.look(routes, not_chosen);
     let winner = search.candidates.iter().enumerate().max_by(|(_, a), (_, b)| search.compare(a, b).0)?.0;
     let winner = search.candidates.swap_remove(winner);
     for loser in &search.candidates {
-        let name = world.topology.name(world.objects, winner.step.rule);
+        let name = view.topology.name(view.objects, winner.step.rule);
         not_chosen.add(loser.step.rule, || format!("matches too, but {name} {}", search.compare(&winner, loser).1));
     }
     let mut way = vec![winner.step];
@@ -78,8 +78,8 @@ pub fn choose<'w>(
 }
 
 /// The route that a rule is of, and what it says of the rule.
-pub fn rule(world: World<'_>, rule: NodeId) -> Option<(&Object, &Value)> {
-    let World { objects, topology, .. } = world;
+pub fn rule(view: EngineView<'_>, rule: NodeId) -> Option<(&Object, &Value)> {
+    let EngineView { objects, topology, .. } = view;
     Some((&objects[topology.node(rule).owner.object()?], topology.section_value(objects, rule)?))
 }
 
@@ -90,15 +90,15 @@ impl<'w> Search<'w, '_> {
         let mut seen: HashSet<(NodeId, NodeId, *const Value)> = HashSet::new();
         let mut open: Vec<(Route, Option<usize>)> = routes.map(|route| (route, None)).collect();
         while let Some((route, above)) = open.pop() {
-            for (position, rule) in self.world.topology.sections(route.node).enumerate() {
-                let Some((object, value)) = self::rule(self.world, rule) else { continue };
+            for (position, rule) in self.view.topology.sections(route.node).enumerate() {
+                let Some((object, value)) = self::rule(self.view, rule) else { continue };
                 if !matches!(self.kind, RouteKind::Http | RouteKind::Grpc) && position > 0 {
                     not_chosen.add(rule, || "is not the first: only that one is used".to_owned());
                     continue;
                 }
-                let below = self.world.topology.children(rule).iter().copied();
+                let below = self.view.topology.children(rule).iter().copied();
                 let below: Vec<NodeId> =
-                    below.filter(|it| self.world.topology.node(*it).level == Level::Route).collect();
+                    below.filter(|it| self.view.topology.node(*it).level == Level::Route).collect();
                 let mut best: Option<MatchedRule> = None;
                 let mut mismatches: Vec<String> = Vec::new();
                 for wanted in matches::each(value) {

@@ -59,7 +59,7 @@ spec:
             request.add_header("Origin: https://x").unwrap();
             for grpc in [false, true] {
                 request.grpc = grpc;
-                let trace = trace(engine.world(), &request, gateway(&engine), true);
+                let trace = trace(engine.view(), &request, gateway(&engine), true);
                 effective(&engine, &request, &trace);
             }
         }
@@ -80,7 +80,7 @@ fn many_ways_to_one_route_are_walked_once() {
     }
     let engine = engine(&yaml);
     let request = Request::parse("GET", "http://x/").unwrap();
-    let trace = trace(engine.world(), &request, gateway(&engine), true);
+    let trace = trace(engine.view(), &request, gateway(&engine), true);
     assert_eq!(trace.outcome, RequestOutcome::InvalidBackend, "{:?}", trace.reason);
     assert!(trace.rules.len() > 10);
 }
@@ -117,7 +117,7 @@ spec:
 "
     ));
     let request = Request::parse("GET", "http://x/b").unwrap();
-    let trace = trace(engine.world(), &request, gateway(&engine), false);
+    let trace = trace(engine.view(), &request, gateway(&engine), false);
     let found = effective(&engine, &request, &trace);
     let [(_, scopes)] = found.as_slice() else { panic!("{found:?}") };
     let [scope] = scopes.as_slice() else { panic!("{scopes:?}") };

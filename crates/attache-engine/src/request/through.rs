@@ -9,19 +9,19 @@ use super::listener::{self, ListenerChoice, ListenerView, NoListener};
 use super::not_chosen::NotChosenList;
 use super::rules::{self, MatchedRule, Route};
 use super::{RequestOutcome, RequestTrace, RuleMatch, host, matching};
-use crate::model::World;
+use crate::engine_view::EngineView;
 use crate::object::{Object, ObjectRef};
 use crate::topology::api::{Protocol, RouteKind};
 use crate::topology::{Level, NodeId, RefusalCause};
 
 /// Follows a request through whichever of some gateways has a route for it. If several have one, those are given back.
 pub fn any_gateway(
-    world: World<'_>,
+    view: EngineView<'_>,
     request: &Request,
     gateways: impl Iterator<Item = NodeId>,
     why: bool,
 ) -> Result<RequestTrace, Vec<NodeId>> {
-    let mut traces: Vec<RequestTrace> = gateways.map(|it| gateway(world, request, it, why)).collect();
+    let mut traces: Vec<RequestTrace> = gateways.map(|it| gateway(view, request, it, why)).collect();
     let served: Vec<usize> = (0..traces.len()).filter(|at| traces[*at].rule().is_some()).collect();
     if let &[only] = served.as_slice() {
         return Ok(traces.swap_remove(only));
@@ -34,8 +34,8 @@ pub fn any_gateway(
         [] => {
             let Request { scheme, host, port, .. } = request;
             let closed = traces.iter().filter_map(|trace| trace.gateway);
-            let closed = closed.flat_map(|gateway| listener::listeners(world, gateway).1);
-            let closed = unserved(world, request, &closed.collect::<Vec<_>>());
+            let closed = closed.flat_map(|gateway| listener::listeners(view, gateway).1);
+            let closed = unserved(view, request, &closed.collect::<Vec<_>>());
             let reason = format!("no gateway listens for {} on port {port} and host `{host}`{closed}", scheme.name());
             let status = traces.iter().find_map(|trace| trace.status);
             RequestTrace::refused(RequestOutcome::NoListener, status, reason)
@@ -53,11 +53,11 @@ pub fn any_gateway(
     Ok(trace)
 }
 
-pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) -> RequestTrace {
+pub fn gateway(view: EngineView<'_>, request: &Request, gateway: NodeId, why: bool) -> RequestTrace {
     let mut not_chosen = NotChosenList { wanted: why, list: Vec::new() };
-    let (listeners, closed) = listener::listeners(world, gateway);
+    let (listeners, closed) = listener::listeners(view, gateway);
     let (trace, taken) = match listener::receive(request, &listeners) {
-        ListenerChoice::Taken(by) => (behind(world, request, &by, &mut not_chosen), Some(by)),
+        ListenerChoice::Taken(by) => (behind(view, request, &by, &mut not_chosen), Some(by)),
         ListenerChoice::Misdirected { by, better } => {
             let reason = format!(
                 "the connection is made for listener `{}`, and `{}` is the one for host `{}`",
@@ -69,19 +69,19 @@ pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) 
             let reason = format!("listener `{}` is not for host `{}`", by.listener.name, request.host);
             (RequestTrace::refused(RequestOutcome::NotFound, Some(404), reason), Some(by))
         }
-        ListenerChoice::NoListener(nobody) => (nobody_listens(world, request, gateway, nobody, &closed), None),
+        ListenerChoice::NoListener(nobody) => (nobody_listens(view, request, gateway, nobody, &closed), None),
     };
     for listener in listeners.iter().filter(|listener| taken.is_none_or(|taken| taken.node != listener.node)) {
         not_chosen.add(listener.node, || listener::not_chosen(request, listener));
     }
     for listener in &closed {
         not_chosen.add(listener.node, || {
-            let why = world.topology.why_unserved(world.objects, listener.node);
+            let why = view.topology.why_unserved(view.objects, listener.node);
             format!("is not served: {}", why.map_or_else(String::new, |refused| refused.cause.to_string()))
         });
     }
     if why {
-        not_attached(world, gateway, &listeners, &mut not_chosen);
+        not_attached(view, gateway, &listeners, &mut not_chosen);
     }
     RequestTrace {
         gateway: Some(gateway),
@@ -92,8 +92,8 @@ pub fn gateway(world: World<'_>, request: &Request, gateway: NodeId, why: bool) 
 }
 
 /// Says of routes that ask for this gateway why they are not attached to it.
-fn not_attached(world: World<'_>, gateway: NodeId, listeners: &[ListenerView], not_chosen: &mut NotChosenList) {
-    let World { objects, topology, .. } = world;
+fn not_attached(view: EngineView<'_>, gateway: NodeId, listeners: &[ListenerView], not_chosen: &mut NotChosenList) {
+    let EngineView { objects, topology, .. } = view;
     let owners = listeners.iter().map(|listener| topology.id(objects, listener.node));
     let owners: BTreeSet<&ObjectRef> = owners.chain([topology.id(objects, gateway)]).collect();
     let refused = topology.refused(objects).iter().filter(|refused| owners.contains(&refused.parent.object));
@@ -109,9 +109,9 @@ fn not_attached(world: World<'_>, gateway: NodeId, listeners: &[ListenerView], n
 }
 
 /// Names the listeners that would take a request if they were served, to follow a sentence.
-fn unserved(world: World<'_>, request: &Request, closed: &[ListenerView]) -> String {
+fn unserved(view: EngineView<'_>, request: &Request, closed: &[ListenerView]) -> String {
     let suited = closed.iter().filter(|listener| listener::suits(request, listener));
-    let names: Vec<String> = suited.map(|listener| world.topology.name(world.objects, listener.node)).collect();
+    let names: Vec<String> = suited.map(|listener| view.topology.name(view.objects, listener.node)).collect();
     match names.as_slice() {
         [] => String::new(),
         [one] => format!("; {one} would, and is not served"),
@@ -120,13 +120,13 @@ fn unserved(world: World<'_>, request: &Request, closed: &[ListenerView]) -> Str
 }
 
 fn nobody_listens(
-    world: World<'_>,
+    view: EngineView<'_>,
     request: &Request,
     gateway: NodeId,
     nobody: NoListener,
     closed: &[ListenerView],
 ) -> RequestTrace {
-    let gateway = world.topology.name(world.objects, gateway);
+    let gateway = view.topology.name(view.objects, gateway);
     let Request { port, scheme, .. } = request;
     let reason = match nobody {
         NoListener::Port => format!("{gateway} has no listener on port {port}"),
@@ -139,7 +139,7 @@ fn nobody_listens(
             None => format!("no listener of {gateway} on port {port} takes clients that ask for no name"),
         },
     };
-    let reason = reason + &unserved(world, request, closed);
+    let reason = reason + &unserved(view, request, closed);
     // Who finds a port closed, or makes no connection, gets no status.
     let status = (nobody == NoListener::Name && *scheme == Scheme::Http).then_some(404);
     RequestTrace::refused(RequestOutcome::NoListener, status, reason)
@@ -147,7 +147,7 @@ fn nobody_listens(
 
 /// The way of a request that a listener has taken.
 fn behind(
-    world: World<'_>,
+    view: EngineView<'_>,
     request: &Request,
     listener: &ListenerView,
     not_chosen: &mut NotChosenList,
@@ -160,10 +160,10 @@ fn behind(
         Protocol::Udp => (&[RouteKind::Udp], ""),
         Protocol::Unknown => (&[], ""),
     };
-    let routes = world.topology.children(listener.node);
+    let routes = view.topology.children(listener.node);
     for &kind in kinds {
         let candidates = routes.iter().filter_map(|&node| {
-            let route = of_kind(world, node, kind)?;
+            let route = of_kind(view, node, kind)?;
             match host::of_route(route, kind, listener.listener.hostname, name) {
                 Some(hostname) => Some(Route { node, hostname }),
                 None => {
@@ -173,13 +173,13 @@ fn behind(
             }
         });
         let candidates: Vec<Route> = candidates.collect();
-        if let Some(steps) = rules::choose(world, request, kind, candidates.iter().copied(), not_chosen) {
-            let root = steps.first().map(|step| world.topology.whole(step.rule));
+        if let Some(steps) = rules::choose(view, request, kind, candidates.iter().copied(), not_chosen) {
+            let root = steps.first().map(|step| view.topology.whole(step.rule));
             let hostname = candidates.iter().find(|route| Some(route.node) == root).map_or("", |route| route.hostname);
-            return RequestTrace { hostname: hostname.to_owned(), ..serve(world, request, steps) };
+            return RequestTrace { hostname: hostname.to_owned(), ..serve(view, request, steps) };
         }
     }
-    of_other_kinds(world, routes, kinds, not_chosen);
+    of_other_kinds(view, routes, kinds, not_chosen);
     let reason = match routes.is_empty() {
         true => format!("no route is attached to listener `{}`", listener.listener.name),
         false => format!("no rule of a route on listener `{}` matches", listener.listener.name),
@@ -188,8 +188,8 @@ fn behind(
     RequestTrace::refused(RequestOutcome::NotFound, speaks_http.then_some(404), reason)
 }
 
-pub fn of_kind(world: World<'_>, route: NodeId, kind: RouteKind) -> Option<&Object> {
-    let route = &world.objects[world.topology.node(route).owner.object()?];
+pub fn of_kind(view: EngineView<'_>, route: NodeId, kind: RouteKind) -> Option<&Object> {
+    let route = &view.objects[view.topology.node(route).owner.object()?];
     (route.id.kind == kind.name()).then_some(route)
 }
 
@@ -201,21 +201,21 @@ fn others_hostnames(route: &Object, node: NodeId, not_chosen: &mut NotChosenList
 }
 
 /// Says of routes of the wrong kind that they are.
-pub fn of_other_kinds(world: World<'_>, routes: &[NodeId], kinds: &[RouteKind], not_chosen: &mut NotChosenList) {
+pub fn of_other_kinds(view: EngineView<'_>, routes: &[NodeId], kinds: &[RouteKind], not_chosen: &mut NotChosenList) {
     for &route in routes {
-        if of_kind(world, route, RouteKind::Grpc).is_some() && !kinds.contains(&RouteKind::Grpc) {
+        if of_kind(view, route, RouteKind::Grpc).is_some() && !kinds.contains(&RouteKind::Grpc) {
             not_chosen.add(route, || "is for gRPC: ask with `--grpc`".to_owned());
         }
     }
 }
 
 /// What a rule makes of a request that it serves.
-pub fn serve(world: World<'_>, request: &Request, steps: Vec<MatchedRule<'_>>) -> RequestTrace {
+pub fn serve(view: EngineView<'_>, request: &Request, steps: Vec<MatchedRule<'_>>) -> RequestTrace {
     let mut trace = RequestTrace::new(RequestOutcome::Backend);
-    let resolve = Resolve::new(world);
+    let resolve = Resolve::new(view);
     let mut filter_effects = FilterEffects::default();
     for step in &steps {
-        let Some((route, rule)) = rules::rule(world, step.rule) else { continue };
+        let Some((route, rule)) = rules::rule(view, step.rule) else { continue };
         let prefix = step.fit.prefix.as_deref();
         filter_effects.apply(&resolve, request, route, rule.list_at("filters"), prefix);
         // Those of the last rule count.
@@ -234,7 +234,7 @@ pub fn serve(world: World<'_>, request: &Request, steps: Vec<MatchedRule<'_>>) -
             (RequestOutcome::Backend, is_http.then_some(200), None)
         }
         (None, None) => {
-            let speaks_http = steps.last().is_some_and(|step| speaks_http(world, step.rule));
+            let speaks_http = steps.last().is_some_and(|step| speaks_http(view, step.rule));
             (RequestOutcome::InvalidBackend, speaks_http.then_some(500), Some(no_backend(&trace)))
         }
     };
@@ -250,8 +250,8 @@ pub fn serve(world: World<'_>, request: &Request, steps: Vec<MatchedRule<'_>>) -
     trace
 }
 
-fn speaks_http(world: World<'_>, rule: NodeId) -> bool {
-    [RouteKind::Http, RouteKind::Grpc].into_iter().any(|kind| of_kind(world, rule, kind).is_some())
+fn speaks_http(view: EngineView<'_>, rule: NodeId) -> bool {
+    [RouteKind::Http, RouteKind::Grpc].into_iter().any(|kind| of_kind(view, rule, kind).is_some())
 }
 
 fn no_backend(trace: &RequestTrace) -> String {

@@ -94,9 +94,9 @@ fn stack(engine: &Engine, model: &Model, stack: &Stack) -> String {
 
 fn effective(engine: &Engine, model: &Model, records: &mut Vec<String>) {
     for (id, _) in engine.topology().nodes() {
-        model.scopes(engine.world(), id, &mut |scope| records.push(in_force(engine, model, &scope)));
+        model.scopes(engine.view(), id, &mut |scope| records.push(in_force(engine, model, &scope)));
     }
-    let targets = model.effective_targets(engine.world());
+    let targets = model.effective_targets(engine.view());
     records.extend(targets.map(|target| format!("{} is for {}", model.kind.full_name(), node(engine, target))));
     for (id, object) in engine.objects().iter() {
         let merged = engine.merged(model, id);
@@ -105,7 +105,7 @@ fn effective(engine: &Engine, model: &Model, records: &mut Vec<String>) {
 }
 
 fn in_force(engine: &Engine, model: &Model, scope: &Scope) -> String {
-    let it = model.effective(engine.world(), scope.chain);
+    let it = model.effective(engine.view(), scope.chain);
     let nodes: Vec<String> = scope.nodes.iter().map(|it| node(engine, *it)).collect();
     let mut record = format!("{} at {}", model.kind.full_name(), nodes.join(" > "));
     let mut line = |line: String| write!(record, "\n  {line}").unwrap();

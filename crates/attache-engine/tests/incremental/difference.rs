@@ -41,11 +41,11 @@ impl Facts {
         let mut facts = Facts::default();
         let name = |node| engine.topology().node_ref(engine.objects(), node);
         for model in engine.models() {
-            for target in model.effective_targets(engine.world()) {
-                model.scopes(engine.world(), target, &mut |scope| {
+            for target in model.effective_targets(engine.view()) {
+                model.scopes(engine.view(), target, &mut |scope| {
                     let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
                     let key = (model.group_kind(), nodes, scope.from.map(name));
-                    let it = in_force(engine, model.effective(engine.world(), scope.chain));
+                    let it = in_force(engine, model.effective(engine.view(), scope.chain));
                     facts.scopes.entry(key).or_default().insert(it);
                 });
             }

@@ -23,9 +23,9 @@ fn scopes(engine: &Engine) -> Scopes {
     let name = |node| engine.topology().node_ref(engine.objects(), node);
     let mut found = Scopes::new();
     for model in engine.models() {
-        for target in model.effective_targets(engine.world()) {
-            model.scopes(engine.world(), target, &mut |scope| {
-                let it = model.effective(engine.world(), scope.chain);
+        for target in model.effective_targets(engine.view()) {
+            model.scopes(engine.view(), target, &mut |scope| {
+                let it = model.effective(engine.view(), scope.chain);
                 let nodes = scope.nodes.iter().map(|node| name(*node)).collect();
                 let origins = it.origins.iter().map(|it| format!("{} {}", it.path, engine.policy_id(it.policy)));
                 let spec = it.spec.as_ref().map(|spec| serde_json::to_string(spec).unwrap());

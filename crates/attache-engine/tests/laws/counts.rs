@@ -25,8 +25,8 @@ proptest! {
         for model in engine.models() {
             for (node, _) in engine.topology().nodes() {
                 let mut listed: BTreeMap<ChainId, u64> = BTreeMap::new();
-                model.scopes(engine.world(), node, &mut |scope| *listed.entry(scope.chain).or_default() += 1);
-                let counted: BTreeMap<ChainId, u64> = model.chains_at(engine.world(), node).iter().copied().collect();
+                model.scopes(engine.view(), node, &mut |scope| *listed.entry(scope.chain).or_default() += 1);
+                let counted: BTreeMap<ChainId, u64> = model.chains_at(engine.view(), node).iter().copied().collect();
                 prop_assert_eq!(listed, counted, "at {}", name(&engine, node));
             }
         }
@@ -55,7 +55,7 @@ proptest! {
         let mut affected: BTreeMap<NodeId, BTreeSet<PolicyId>> = BTreeMap::new();
         for model in engine.models() {
             let reference = Reference::new(&engine, model);
-            for target in model.effective_targets(engine.world()) {
+            for target in model.effective_targets(engine.view()) {
                 for (scope, effective) in scopes(&engine, model, target) {
                     let chain: Vec<&Attachment> = reference.levels(&scope).into_iter().flatten().collect();
                     let contributes =
@@ -87,7 +87,7 @@ proptest! {
 fn recount(engine: &Engine, model: &Model, policy: PolicyId) -> (ScopeCounts, Enforcement, BTreeSet<PolicyId>) {
     let mut counts = ScopeCounts::default();
     let mut by = BTreeSet::new();
-    for target in model.effective_targets(engine.world()) {
+    for target in model.effective_targets(engine.view()) {
         for (_, effective) in scopes(engine, model, target) {
             let Some((_, outcome)) = effective.outcomes.iter().find(|(id, _)| *id == policy) else { continue };
             counts.total += 1;

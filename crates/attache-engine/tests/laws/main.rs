@@ -61,8 +61,8 @@ proptest! {
                 let [found, expected] = [scopes(&engine, here, node), scopes(&whole, everywhere, node)];
                 prop_assert_eq!(found, expected, "at {}", name(&engine, node));
                 prop_assert_eq!(
-                    here.chains_at(engine.world(), node).iter().map(|(_, scopes)| scopes).sum::<u64>(),
-                    everywhere.chains_at(whole.world(), node).iter().map(|(_, scopes)| scopes).sum::<u64>()
+                    here.chains_at(engine.view(), node).iter().map(|(_, scopes)| scopes).sum::<u64>(),
+                    everywhere.chains_at(whole.view(), node).iter().map(|(_, scopes)| scopes).sum::<u64>()
                 );
             }
         }
@@ -99,8 +99,8 @@ fn config(usual: u32) -> ProptestConfig {
 
 fn scopes<'e>(engine: &'e Engine, model: &'e Model, node: NodeId) -> Vec<(Scope, &'e EffectivePolicy)> {
     let mut found = Vec::new();
-    model.scopes(engine.world(), node, &mut |scope| {
-        let effective = model.effective(engine.world(), scope.chain);
+    model.scopes(engine.view(), node, &mut |scope| {
+        let effective = model.effective(engine.view(), scope.chain);
         found.push((Scope { nodes: scope.nodes, from: scope.from }, &**effective));
     });
     found

@@ -106,7 +106,7 @@ fn document(input: &Snapshot, focus: &Focus, models: &[Model]) -> impl Serialize
     let items = Stream::new(move |item: &mut dyn FnMut(EffectivePolicy)| {
         for model in models {
             focus.scopes(input, model, &mut |scope| {
-                if says_something(model.effective(input.engine.world(), scope.chain)) {
+                if says_something(model.effective(input.engine.view(), scope.chain)) {
                     item(effective_policy(input, model, &scope));
                 }
             });
@@ -119,7 +119,7 @@ fn in_force(input: &Snapshot, focus: &Focus, models: &[Model]) -> BTreeSet<Polic
     let mut policies = BTreeSet::new();
     for model in models {
         for group in focus.groups(input, model) {
-            let outcomes = &model.effective(input.engine.world(), group.chain).outcomes;
+            let outcomes = &model.effective(input.engine.view(), group.chain).outcomes;
             policies.extend(outcomes.iter().filter(|(_, outcome)| outcome.contributes).map(|(policy, _)| *policy));
         }
     }

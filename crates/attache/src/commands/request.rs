@@ -112,24 +112,24 @@ impl Request {
     }
 
     fn trace(&self, input: &Snapshot, request: &request::Request, global: &Global) -> Result<RequestTrace, Failure> {
-        let world = input.engine.world();
+        let view = input.engine.view();
         let service = match &self.service {
             Some(service) => Some(find(input, "service.", service, global)?),
             None if self.gateway.is_some() || self.address.is_some() => None,
-            None => service_named(world, &request.host, self.from_namespace.as_deref()),
+            None => service_named(view, &request.host, self.from_namespace.as_deref()),
         };
         if let Some(service) = service {
-            return Ok(trace(world, request, Entrance::Service(service), self.why));
+            return Ok(trace(view, request, Entrance::Service(service), self.why));
         }
         if let Some(gateway) = &self.gateway {
             let gateway = find(input, "gateway.gateway.networking.k8s.io", gateway, global)?;
-            return Ok(trace(world, request, Entrance::Gateway(gateway), self.why));
+            return Ok(trace(view, request, Entrance::Gateway(gateway), self.why));
         }
         let gateways = match self.address {
             Some(address) => at_address(input, address)?,
             None => gateways(input).map(|(node, _)| node).collect(),
         };
-        any_gateway(world, request, gateways.into_iter(), self.why).map_err(|several| {
+        any_gateway(view, request, gateways.into_iter(), self.why).map_err(|several| {
             let message = format!("{} gateways have a route for {}", several.len(), request.url());
             let choices = several.iter().map(|gateway| format!("--gateway {}", argument(input, *gateway)));
             Problem::error(message).help(format!("say which is asked: {}", listed(choices, 5))).into()

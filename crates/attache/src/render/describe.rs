@@ -191,7 +191,7 @@ impl DescribeView<'_> {
         let place = format!("on {place}{}", requests.unwrap_or_default());
         head.row([model.kind.full_name().into(), paint(OBJECT, place).into()]);
         head.write(screen)?;
-        let effective = model.effective(self.input.engine.world(), chain);
+        let effective = model.effective(self.input.engine.view(), chain);
         let mut lines = effective.spec.as_ref().map(spec_lines).unwrap_or_default();
         let all = lines.len();
         lines.truncate(cut(all, self.most_lines));

@@ -37,7 +37,7 @@ pub struct Beside {
 
 impl EffectiveView<'_> {
     pub fn group(&self, model: &Model, group: &Group, screen: &mut Screen) -> io::Result<()> {
-        let answer = model.effective(self.input.engine.world(), group.chain);
+        let answer = model.effective(self.input.engine.view(), group.chain);
         self.heading(model, group, screen)?;
         let merged = merged(self.input, self.most, model, group);
         if merged.is_empty() {
@@ -116,8 +116,8 @@ impl EffectiveView<'_> {
     /// The name of a node. If its answer depends on the way to it, the ways on which this one holds.
     fn places(&self, model: &Model, chain: ChainId, end: NodeId) -> Vec<String> {
         let mut ways = Vec::new();
-        if model.chains_at(self.input.engine.world(), end).len() > 1 {
-            model.scopes(self.input.engine.world(), end, &mut |scope| {
+        if model.chains_at(self.input.engine.view(), end).len() > 1 {
+            model.scopes(self.input.engine.view(), end, &mut |scope| {
                 if scope.chain == chain {
                     ways.push(short_path(self.input, &scope.nodes));
                 }

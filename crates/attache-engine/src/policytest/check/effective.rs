@@ -43,7 +43,7 @@ fn model<'e>(checker: &Checker<'e>, name: &str) -> Result<KindModel<'e>, CheckEr
         return Err(checker.unknown_policy_kind("policyKind", &name));
     };
     let hierarchy = Hierarchy::new(engine.objects(), engine.topology(), kind.shape());
-    Ok(KindModel::Empty(Box::new(Model::new(engine.world(), id, kind, Arc::new(hierarchy), Stacks::default()))))
+    Ok(KindModel::Empty(Box::new(Model::new(engine.view(), id, kind, Arc::new(hierarchy), Stacks::default()))))
 }
 
 enum KindModel<'e> {
@@ -68,7 +68,7 @@ fn compare(
     expected: &ExpectedEffective,
     scope: &Scope,
 ) -> Result<(), CheckError> {
-    let effective = model.effective(checker.engine.world(), scope.chain);
+    let effective = model.effective(checker.engine.view(), scope.chain);
     let mut comparison = Comparison::default();
     if let Some(spec) = &expected.spec {
         comparison.add("spec", spec.clone(), effective.spec.clone().unwrap_or_default());

@@ -60,22 +60,22 @@ pub fn check(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<(), Ch
 }
 
 fn follow(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<RequestTrace, CheckError> {
-    let (world, request) = (checker.engine.world(), &expected.request);
+    let (view, request) = (checker.engine.view(), &expected.request);
     let first = |name: &NodeQuery, field| {
         let nodes = checker.nodes(name, field)?.into_iter();
-        nodes.map(|node| world.topology.whole(node)).next().ok_or_else(|| checker.no_such_node(name, field))
+        nodes.map(|node| view.topology.whole(node)).next().ok_or_else(|| checker.no_such_node(name, field))
     };
     let entrance = match (&expected.service, &expected.gateway) {
         (Some(service), _) => Some(Entrance::Service(first(service, "service")?)),
         (None, Some(gateway)) => Some(Entrance::Gateway(first(gateway, "gateway")?)),
-        (None, None) => service_named(world, &request.host, request.from.as_deref()).map(Entrance::Service),
+        (None, None) => service_named(view, &request.host, request.from.as_deref()).map(Entrance::Service),
     };
     if let Some(entrance) = entrance {
-        return Ok(trace(world, request, entrance, false));
+        return Ok(trace(view, request, entrance, false));
     }
-    let gateways = world.topology.nodes().filter(|(_, node)| node.level == Level::Gateway).map(|(node, _)| node);
-    any_gateway(world, request, gateways, false).map_err(|several| {
-        let names: Vec<String> = several.iter().map(|node| world.topology.name(world.objects, *node)).collect();
+    let gateways = view.topology.nodes().filter(|(_, node)| node.level == Level::Gateway).map(|(node, _)| node);
+    any_gateway(view, request, gateways, false).map_err(|several| {
+        let names: Vec<String> = several.iter().map(|node| view.topology.name(view.objects, *node)).collect();
         let message = format!("several gateways have a route for it: {}; say which, in `gateway`", names.join(", "));
         CheckError::missing(format!("{} {}", request.method, request.url()), message)
     })

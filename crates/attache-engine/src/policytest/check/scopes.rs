@@ -1,8 +1,9 @@
 //! The scopes that an expectation about effective policies selects.
 
 use super::{CheckError, Checker};
+use crate::engine_view::EngineView;
 use crate::kinds::Class;
-use crate::model::{Model, Scope, World};
+use crate::model::{Model, Scope};
 use crate::policytest::expectations::ExpectedEffective;
 use crate::topology::NodeId;
 
@@ -12,21 +13,21 @@ const SHOWN: usize = 3;
 /// The scopes that contain the expected nodes in the expected order; at least one. If no scope of an effective target
 /// contains them, the scopes that end at the last of the nodes.
 pub fn select(checker: &Checker<'_>, model: &Model, expected: &ExpectedEffective) -> Result<Vec<Scope>, CheckError> {
-    let world = checker.engine.world();
+    let view = checker.engine.view();
     let path: Vec<Vec<NodeId>> =
         expected.scope.iter().map(|query| checker.nodes(query, "scope")).collect::<Result<_, _>>()?;
     let from = expected.from.as_ref().map(|query| checker.nodes(query, "from")).transpose()?;
     let mut found = Vec::new();
-    for target in model.effective_targets(world) {
-        model.scopes(world, target, &mut |scope| found.push(scope));
+    for target in model.effective_targets(view) {
+        model.scopes(view, target, &mut |scope| found.push(scope));
     }
     found.retain(|scope| {
-        contains(scope, &path) && (model.kind.class == Class::Inherited || ends_at(world, scope, &path))
+        contains(scope, &path) && (model.kind.class == Class::Inherited || ends_at(view, scope, &path))
     });
     let mut ending = Vec::new();
     if found.is_empty() {
         for &node in path.last().into_iter().flatten() {
-            model.scopes(world, node, &mut |scope| ending.push(scope));
+            model.scopes(view, node, &mut |scope| ending.push(scope));
         }
         found.extend(ending.iter().filter(|scope| contains(scope, &path)).cloned());
     }
@@ -54,8 +55,8 @@ fn contains(scope: &Scope, path: &[Vec<NodeId>]) -> bool {
 }
 
 /// Whether a scope ends at the last node, or at a section of it. A Direct policy does not apply to anything below.
-fn ends_at(world: World<'_>, scope: &Scope, path: &[Vec<NodeId>]) -> bool {
-    let object = |node: &NodeId| world.topology.whole(*node);
+fn ends_at(view: EngineView<'_>, scope: &Scope, path: &[Vec<NodeId>]) -> bool {
+    let object = |node: &NodeId| view.topology.whole(*node);
     let end = scope.nodes.last().map(object);
     path.last().is_some_and(|last| last.iter().any(|node| Some(object(node)) == end))
 }
