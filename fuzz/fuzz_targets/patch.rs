@@ -3,8 +3,6 @@
 
 #![no_main]
 
-use std::sync::Arc;
-
 use attache_engine::engine::Engine;
 use attache_engine::kinds::Settings;
 use attache_engine::object::{Object, Objects};
@@ -45,19 +43,17 @@ fn patched(target: Value, patch: Value) -> Option<Value> {
         object(
             "attache.dev/v1alpha1",
             "PolicyKind",
+            "x",
             json!({
                 "group": "x.io", "kind": "P", "strategies": ["patch"], "hierarchy": ["Gateway", "Route"],
                 "effectiveTarget": "Route",
             })
             .into(),
         ),
-        object("gateway.networking.k8s.io/v1", "Gateway", json!({"listeners": listeners}).into()),
-        object("gateway.networking.k8s.io/v1", "HTTPRoute", json!({"parentRefs": [{"name": "x"}]}).into()),
-        object("x.io/v1", "P", on_route),
-        Object {
-            id: attache_engine::object::ObjectRef::new("x.io", "P", "a", "y"),
-            ..object("x.io/v1", "P", on_gateway)
-        },
+        object("gateway.networking.k8s.io/v1", "Gateway", "x", json!({"listeners": listeners}).into()),
+        object("gateway.networking.k8s.io/v1", "HTTPRoute", "x", json!({"parentRefs": [{"name": "x"}]}).into()),
+        object("x.io/v1", "P", "x", on_route),
+        object("x.io/v1", "P", "y", on_gateway),
     ];
     let engine = Engine::new(Objects::new(objects), &[], Settings::default());
     let model = &engine.models()[0];
@@ -65,11 +61,9 @@ fn patched(target: Value, patch: Value) -> Option<Value> {
     model.effective(engine.view(), model.chains_at(engine.view(), route)[0].0).spec.clone()
 }
 
-fn object(version: &str, kind: &str, spec: Value) -> Object {
-    let head = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "a"}});
-    let mut object = text::read(&Arc::from("input"), &head.to_string()).objects.remove(0);
-    object.body = Value::Map(object.body.as_map().unwrap().with("spec", spec));
-    object
+fn object(version: &str, kind: &str, name: &str, spec: Value) -> Object {
+    let head = Value::from(json!({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "a"}}));
+    Object::from_value(Value::Map(head.as_map().unwrap().with("spec", spec))).unwrap()
 }
 
 fn merge_patch(target: Json, patch: Json) -> Json {

@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &str| {
     let mut reading = text::read(&Arc::from("input.yaml"), input);
-    text::settle_scopes(&mut reading.objects, &mut reading.problems, |_, _| false);
+    text::settle_namespaces(&mut reading.objects, &mut reading.problems, |_, _| false);
     for problem in &reading.problems {
         drop(problem.to_string());
     }

@@ -193,10 +193,10 @@ fn incomplete(words: &str) -> Problem {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use attache_engine::object::{Object, Source};
-    use attache_engine::value::Value;
+    use attache_engine::object::Object;
 
     const GATEWAY: &str = "gateway.networking.k8s.io";
 
@@ -211,8 +211,11 @@ mod tests {
             ObjectRef::new(GATEWAY, "Gateway", "shop", "main"),
             ObjectRef::new("networking.istio.io", "Gateway", "shop", "main"),
         ];
-        let object =
-            |id| Object { id, version: "v1".into(), created: None, body: Value::Null, source: Source::default() };
+        let object = |ObjectRef { group, kind, namespace, name }| {
+            let metadata = format!(r#"{{"namespace": "{namespace}", "name": "{name}"}}"#);
+            let document = format!(r#"{{"apiVersion": "{group}/v1", "kind": "{kind}", "metadata": {metadata}}}"#);
+            Object::from_json_str(&document).unwrap()
+        };
         let objects = Objects::new(ids.into_iter().map(object).collect());
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let found =

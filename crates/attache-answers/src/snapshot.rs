@@ -11,7 +11,7 @@ use attache_engine::names::nearest;
 use attache_engine::object::{Object, ObjectRef, Objects};
 use attache_engine::policy::PolicyId;
 use attache_engine::problem::Problem;
-use attache_engine::text::{declares_scope, described_kind, settle_scopes};
+use attache_engine::text::{declares_resource_scope, described_kind, settle_namespaces};
 use attache_engine::topology::{Level, NodeId};
 use smol_str::SmolStr;
 
@@ -42,13 +42,14 @@ impl Snapshot {
     pub fn batch<'d>(&self, put: Vec<Object>, delete: impl Iterator<Item = &'d ObjectRef>) -> Vec<Edit> {
         let before = self.engine.objects();
         // What is put may say that objects that are there live elsewhere.
-        let declares = put.iter().any(declares_scope);
-        let others = before.iter().map(|(_, object)| object).filter(|object| declares || declares_scope(object));
+        let declares = put.iter().any(declares_resource_scope);
+        let others =
+            before.iter().map(|(_, object)| object).filter(|object| declares || declares_resource_scope(object));
         let mut objects: Vec<Object> = others.clone().cloned().collect();
         let there = objects.len();
         objects.extend(put);
         let known = || self.engine.kinds().iter().map(|(_, kind)| kind);
-        settle_scopes(&mut objects, &mut [], |group, kind| is_cluster_scoped(known(), group, kind));
+        settle_namespaces(&mut objects, &mut [], |group, kind| is_cluster_scoped(known(), group, kind));
         let mut put = objects.split_off(there);
         for object in &mut put {
             // Who changes an object does not make it younger.

@@ -29,7 +29,7 @@ impl Requirement {
         let in_spec = |spec| path.resolve(spec).is_some_and(|value| !value.is_null());
         effective.spec.iter().any(in_spec)
             || effective.applied.iter().any(|applied| in_spec(&applied.spec))
-            || effective.origins.iter().any(|origin| origin.path.is_called(rule))
+            || effective.origins.iter().any(|origin| origin.path.matches_name(rule))
     }
 }
 

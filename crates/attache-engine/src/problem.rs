@@ -1,30 +1,76 @@
-//! What is wrong with the input: said once, with its place, and never in the way of the rest of the answer.
+//! What is wrong with the input, with its location. Problems do not prevent answers about the rest of the input.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::object::{Object, ObjectRef, Source, SourceLocation};
+use crate::object::{FileLocation, Object, ObjectRef, SourceLocation};
 use crate::value::Path;
 
-/// The order of the variants is the order in which problems are shown.
+/// How serious a problem is. Problems are shown in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Part of the input could not be used.
     Error,
+    /// The input may not mean what its author expects.
     Warning,
-    /// Nothing is wrong, but somebody may want to know.
+    /// Nothing is wrong, but it is good to know.
     Info,
 }
 
-/// Sorted by severity, then by where it is.
+/// What kind of problem it is, for programs: messages may be reworded, codes stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ProblemCode {
+    /// A document is neither YAML nor JSON, or holds a value that JSON does not have.
+    InvalidSyntax,
+    /// Values are nested too deep.
+    TooDeep,
+    /// The aliases of a YAML document stand for too many values.
+    TooManyAliases,
+    /// A map has a key more than once.
+    RepeatedKey,
+    /// There are several documents where one is expected.
+    SeveralDocuments,
+    /// A document is not a Kubernetes object.
+    InvalidObject,
+    /// A `metadata.creationTimestamp` is not a time.
+    InvalidCreationTimestamp,
+    /// A field of a PolicyKind, PolicyTest or other document for the engine is unknown or has a wrong value.
+    InvalidField,
+    /// A policy kind is described twice.
+    DuplicatePolicyKind,
+    /// A CRD looks like that of a policy, but has no policy label.
+    UnlabelledPolicyKind,
+    /// The version of a policy is not one that its kind lists.
+    UnknownVersion,
+    /// A field has no effect, because of another field.
+    IgnoredField,
+    /// An object refers to one that does not exist.
+    MissingReference,
+    /// A reference is not one that the engine can follow.
+    UnsupportedReference,
+    /// A selector or predicate cannot be understood.
+    InvalidSelector,
+    /// An annotation has a value that cannot be understood.
+    InvalidAnnotation,
+    /// Two policies on one target have the same priority.
+    EqualPriority,
+    /// A request is not one that a gateway can get.
+    InvalidRequest,
+}
+
+/// Something wrong with the input: what, where, and what to do about it. Sorted by severity, then by location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Problem {
+    /// How serious it is.
     pub severity: Severity,
+    /// The file, if the problem is in one.
     pub file: Option<Arc<str>>,
-    /// The first document of a file is 1.
+    /// The number of the document in the file; the first is 1.
     pub document: Option<u32>,
+    /// Line and column in the file.
     pub location: Option<SourceLocation>,
-    /// Boxed to keep results that may fail small.
+    /// The object, if the problem is in one. Boxed to keep `Result`s small.
     pub object: Option<Box<ObjectRef>>,
     /// The field of `object` that the message is about.
     pub path: Option<Path>,
@@ -32,66 +78,76 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// What kind of problem it is. `None` if no program needs to know.
+    pub code: Option<ProblemCode>,
 }
 
 impl Problem {
+    /// A problem because of which part of the input cannot be used.
     pub fn error(message: impl Into<String>) -> Problem {
         Problem::new(Severity::Error, message.into())
     }
 
+    /// A problem because of which the input may not mean what its author expects.
     pub fn warning(message: impl Into<String>) -> Problem {
         Problem::new(Severity::Warning, message.into())
     }
 
     pub(crate) fn new(severity: Severity, message: String) -> Problem {
-        Problem { severity, file: None, document: None, location: None, object: None, path: None, message, help: None }
+        let (file, document, location, object, path, help, code) = (None, None, None, None, None, None, None);
+        Problem { severity, file, document, location, object, path, message, help, code }
     }
 
+    /// Says what to do about it.
     pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help = Some(help.into());
         self
     }
 
+    /// Says what kind of problem it is.
+    pub fn code(mut self, code: ProblemCode) -> Problem {
+        self.code = Some(code);
+        self
+    }
+
+    /// Says which file it is in.
     pub fn in_file(mut self, file: &Arc<str>) -> Problem {
         self.file = Some(Arc::clone(file));
         self
     }
 
+    /// Says where in a file it is.
     pub fn in_document(mut self, document: u32, location: SourceLocation) -> Problem {
         self.document = Some(document);
         self.location = Some(location);
         self
     }
 
-    /// About the whole of `object`.
+    /// Says that it is about the whole of `object`.
     pub fn about(self, object: &Object) -> Problem {
         self.at(object, Path::default())
     }
 
-    /// About the field of `object` at `path`, or, if it is missing, what is there of the way to it.
+    /// Says that it is about the field of `object` at `path`, or about the nearest value around it if the field is missing.
     pub fn at(mut self, object: &Object, path: Path) -> Problem {
-        let Source { file, document, .. } = &object.source;
-        if !file.is_empty() {
-            self.file = Some(Arc::clone(file));
-            self.document = Some(*document);
-            self.location = object.source.locate(&object.body, &path);
+        if let Some(FileLocation { location, .. }) = object.file_location(&path) {
+            self.file = Some(Arc::clone(&object.source.file));
+            self.document = Some(object.source.document);
+            self.location = location;
         }
         self.object = Some(Box::new(object.id.clone()));
         self.path = (!path.is_empty()).then_some(path);
         self
     }
 
+    /// Whether part of the input could not be used.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 
-    /// `file:line:column`, as far as it is known.
-    pub fn file_location(&self) -> Option<String> {
-        let file = self.file.as_ref()?;
-        Some(match self.location {
-            Some(SourceLocation { line, column }) => format!("{file}:{line}:{column}"),
-            None => file.to_string(),
-        })
+    /// The file, with line and column if they are known.
+    pub fn file_location(&self) -> Option<FileLocation<'_>> {
+        Some(FileLocation { file: self.file.as_ref()?, location: self.location })
     }
 }
 
@@ -105,13 +161,13 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Plain text, without the line of the source: the command shows that too.
+/// Plain text, without the line of the source.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.severity, self.message)?;
         if let Some(file_location) = self.file_location() {
             write!(f, "\n  --> {file_location}")?;
-            // The first document needs no number: most files have only one.
+            // Most files have one document, so the number of the first is left out.
             if let Some(document @ 2..) = self.document {
                 write!(f, " (document {document})")?;
             }
@@ -131,7 +187,7 @@ impl fmt::Display for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::SourceMap;
+    use crate::object::{Source, SourceMap};
     use crate::value::Value;
 
     #[test]
@@ -156,6 +212,6 @@ mod tests {
             "error: no such color `blue`\n  --> p.yaml:6:10 (document 2)\n   in ColorPolicy/default/p1, spec.color\n  help: use `red` instead"
         );
         let missing = Problem::warning("no target").at(&object, Path::parse("spec.targetRef"));
-        assert_eq!(missing.file_location().as_deref(), Some("p.yaml:6:3"));
+        assert_eq!(missing.file_location().map(|it| it.to_string()).as_deref(), Some("p.yaml:6:3"));
     }
 }

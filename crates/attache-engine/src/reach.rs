@@ -71,7 +71,7 @@ impl Engine {
 
     fn part(&self, model: &Model, chain: ChainId, policy: PolicyId, rule: Option<&str>) -> Part {
         let effective = model.effective(self.view(), chain);
-        let meant = |path: &Path| rule.is_none_or(|rule| path.is_called(rule));
+        let meant = |path: &Path| rule.is_none_or(|rule| path.matches_name(rule));
         let own = effective.origins.iter().filter(|it| it.policy == policy).map(|it| &it.path);
         let applied = effective.applied.iter().filter(|it| it.policy == policy && rule.is_none());
         let lost = effective.superseded.iter().filter(|it| it.policy == policy && meant(&it.path));

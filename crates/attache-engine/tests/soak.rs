@@ -13,7 +13,7 @@ use attache_engine::engine::Engine;
 use attache_engine::incremental::{Edit, IncrementalEngine};
 use attache_engine::kinds::{Settings, built_in};
 use attache_engine::object::{Object, ObjectRef, Objects};
-use attache_gen::{ALL, Block, Level, Policies, Shape, Strategy, edited, generate, read};
+use attache_gen::{ALL, Block, Level, Policies, Shape, Strategy, edited, generate, object_from};
 use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
 
@@ -184,7 +184,7 @@ impl Soak {
             (8, "PolicyKind") => put(&|it| it["spec"]["whole"] = json!([new])),
             (9, _) => put(&|it| it["metadata"]["labels"] = json!({new.as_str(): new})),
             (10, _) => put(&|it| it["status"] = json!({"observed": new})),
-            (11, _) => Some(Edit::Put(read(json!({
+            (11, _) => Some(Edit::Put(object_from(json!({
                 "apiVersion": "gateway.networking.k8s.io/v1beta1", "kind": "ReferenceGrant",
                 "metadata": {"name": new, "namespace": if id.namespace.is_empty() { "team-000" } else { &id.namespace }},
                 "spec": {"from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": new}],

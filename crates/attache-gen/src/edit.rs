@@ -1,25 +1,23 @@
-//! Manifests that say something else than generated ones.
+//! Changes of generated objects.
 
-use attache_engine::object::{Object, ObjectRef, Source};
+use attache_engine::object::Object;
 use serde_json::Value;
 
-/// The object that a document is, as the engine would have read it.
-pub fn read(document: Value) -> Object {
-    let text = |pointer| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let api_version = text("/apiVersion");
-    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-    Object {
-        id: ObjectRef::new(group, text("/kind"), text("/metadata/namespace"), text("/metadata/name")),
-        version: version.into(),
-        created: text("/metadata/creationTimestamp").parse().ok(),
-        body: document.into(),
-        source: Source::default(),
+/// The object of a JSON document.
+///
+/// # Panics
+///
+/// If the document is not a Kubernetes object.
+pub fn object_from(document: Value) -> Object {
+    match Object::from_json(&document) {
+        Ok(object) => object,
+        Err(error) => unreachable!("{error}: {document}"),
     }
 }
 
-/// An object after some change of its document.
+/// An object after a change of its document.
 pub fn edited(object: &Object, edit: impl FnOnce(&mut Value)) -> Object {
     let mut document = serde_json::to_value(&object.body).unwrap_or_default();
     edit(&mut document);
-    read(document)
+    object_from(document)
 }

@@ -9,7 +9,7 @@ mod random;
 mod shape;
 mod write;
 
-pub use edit::{edited, read};
+pub use edit::{edited, object_from};
 pub use shape::{ALL, Block, Level, Policies, Shape, Strategy};
 pub use write::{Format, write};
 

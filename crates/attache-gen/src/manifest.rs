@@ -1,18 +1,16 @@
-//! One manifest, as the engine would have read it.
+//! One generated manifest.
 
-use attache_engine::object::{Object, ObjectRef, Source};
+use attache_engine::object::Object;
 use attache_engine::value::Value;
 use jiff::Timestamp;
 
-/// When the first object was made: 2025-01-01.
+/// The creation time of the first object: 2025-01-01.
 const EPOCH: i64 = 1_735_689_600;
 
-/// An object made so many seconds after the first.
+/// An object that was created `age` seconds after the first.
 pub fn object(api_version: &str, kind: &str, namespace: &str, name: &str, age: usize, spec: Value) -> Object {
-    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-    let created = Timestamp::from_second(EPOCH + age as i64).ok();
     let mut metadata = vec![("name", Value::str(name)), ("generation", Value::Int(1))];
-    if let Some(created) = created {
+    if let Ok(created) = Timestamp::from_second(EPOCH + age as i64) {
         metadata.push(("creationTimestamp", Value::str(created.to_string())));
     }
     if !namespace.is_empty() {
@@ -23,13 +21,7 @@ pub fn object(api_version: &str, kind: &str, namespace: &str, name: &str, age: u
     if !spec.is_null() {
         body.push(("spec", spec));
     }
-    Object {
-        id: ObjectRef::new(group, kind, namespace, name),
-        version: version.into(),
-        created,
-        body: fields(body),
-        source: Source::default(),
-    }
+    Object::from_value(fields(body)).expect("it has a version, a kind and a name")
 }
 
 pub fn fields<'k>(fields: impl IntoIterator<Item = (&'k str, Value)>) -> Value {

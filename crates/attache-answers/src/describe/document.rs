@@ -194,7 +194,7 @@ fn of_met(input: &Snapshot, met: &Met) -> OfMet {
 
 impl About {
     fn new(name: String, object: Option<&Object>) -> About {
-        let place = object.and_then(|object| object.source.locate(&object.body, &Path::default()));
+        let place = object.and_then(|object| object.locate(&Path::default()));
         About {
             api_version: API_VERSION,
             kind: "Description",

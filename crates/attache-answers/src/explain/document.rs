@@ -102,7 +102,7 @@ pub fn explanation(
             candidates: answer.candidates().filter_map(|turn| candidate(input, answer, turn, field)).collect(),
             value: answer.spec().and_then(|spec| field.resolve(spec)).cloned(),
             origins: {
-                let origins = answer.effective().origins.iter().filter(|it| it.path.concerns(field));
+                let origins = answer.effective().origins.iter().filter(|it| it.path.overlaps(field));
                 origins.map(|it| Origin::new(input, &it.path, it.policy, it.block, it.target)).collect()
             },
             steps: answer.trace.blocks.iter().filter(|_| steps).map(|turn| step(input, turn, field)).collect(),
@@ -130,12 +130,12 @@ fn candidate(input: &Snapshot, answer: &Answer, turn: &BlockTrace, field: &Path)
         file: place.map(|(file, _)| file.to_owned()),
         line: place.and_then(|(_, place)| place).map(|place| place.line),
         value: field.resolve(&block.spec)?.clone(),
-        lost: answer.lost(turn).filter(|it| it.path.concerns(field)).map(|it| lost(input, it)).collect(),
+        lost: answer.lost(turn).filter(|it| it.path.overlaps(field)).map(|it| lost(input, it)).collect(),
     })
 }
 
 fn step(input: &Snapshot, turn: &BlockTrace, field: &Path) -> Step {
-    let paths = |paths: &[Path]| paths.iter().filter(|path| path.concerns(field)).map(ToString::to_string).collect();
+    let paths = |paths: &[Path]| paths.iter().filter(|path| path.overlaps(field)).map(ToString::to_string).collect();
     Step {
         policy: input.policy(turn.policy),
         block: turn.block.name(),
@@ -144,7 +144,7 @@ fn step(input: &Snapshot, turn: &BlockTrace, field: &Path) -> Step {
         filled: paths(&turn.filled),
         replaced: paths(&turn.replaced),
         removed: paths(&turn.removed),
-        lost: turn.lost.iter().filter(|it| it.path.concerns(field)).map(|it| lost(input, it)).collect(),
+        lost: turn.lost.iter().filter(|it| it.path.overlaps(field)).map(|it| lost(input, it)).collect(),
         warning: turn.warning.clone(),
         after: turn.after.as_ref().and_then(|spec| field.resolve(spec)).cloned(),
     }

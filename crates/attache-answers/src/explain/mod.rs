@@ -63,7 +63,7 @@ impl<'i> Answer<'i> {
 
     /// The policies that set something of a field in the end.
     pub fn in_force(&self, field: &Path) -> impl Iterator<Item = PolicyId> {
-        let origins = self.effective.origins.iter().filter(|it| it.path.concerns(field)).map(|it| it.policy);
+        let origins = self.effective.origins.iter().filter(|it| it.path.overlaps(field)).map(|it| it.policy);
         origins.chain(self.effective.applied.iter().map(|it| it.policy))
     }
 
@@ -114,7 +114,7 @@ pub fn place<'i>(input: &'i Snapshot, turn: &BlockTrace, field: &Path) -> Option
     let mut path = block_path(object, kind, turn.block).segments().to_vec();
     path.extend_from_slice(field.segments());
     let file = &*object.source.file;
-    (!file.is_empty()).then(|| (file, object.source.locate(&object.body, &Path::new(path))))
+    (!file.is_empty()).then(|| (file, object.locate(&Path::new(path))))
 }
 
 /// The fields whose names are near one that nobody sets, or else those that are set.

@@ -3,7 +3,7 @@
 use attache_engine::incremental::{Edit, IncrementalEngine};
 use attache_engine::kinds::{Settings, built_in};
 use attache_engine::object::{Object, Objects};
-use attache_gen::{ALL, Level, Policies, Shape, edited, generate, read};
+use attache_gen::{ALL, Level, Policies, Shape, edited, generate, object_from};
 use serde_json::{Value, json};
 
 /// A change, and what takes it back.
@@ -51,7 +51,7 @@ const GUEST: &str = "team-003";
 const HOST: &str = "team-004";
 
 fn guest_kind() -> Object {
-    read(json!({
+    object_from(json!({
         "apiVersion": "attache.dev/v1alpha1", "kind": "PolicyKind", "metadata": {"name": "guestpolicies.bench.attache.dev"},
         "spec": {
             "group": "bench.attache.dev", "kind": "GuestPolicy", "class": "Direct", "hierarchy": ["Backend"],
@@ -61,14 +61,14 @@ fn guest_kind() -> Object {
 }
 
 fn guest(service: &str) -> Object {
-    read(json!({
+    object_from(json!({
         "apiVersion": "bench.attache.dev/v1", "kind": "GuestPolicy", "metadata": {"name": service, "namespace": GUEST},
         "spec": {"targetRef": {"group": "", "kind": "Service", "name": service, "namespace": HOST}, "retries": 2},
     }))
 }
 
 fn grant() -> Object {
-    read(json!({
+    object_from(json!({
         "apiVersion": "gateway.networking.k8s.io/v1beta1", "kind": "ReferenceGrant",
         "metadata": {"name": "guests", "namespace": HOST, "creationTimestamp": "2026-01-01T00:00:00Z"},
         "spec": {

@@ -7,7 +7,7 @@ use cel::common::value::Val;
 
 use super::EvalError;
 use super::meter::Meter;
-use crate::text::MAX_DEPTH;
+use crate::value::MAX_DEPTH;
 use crate::value::Value;
 
 /// What a condition may look at in a value.

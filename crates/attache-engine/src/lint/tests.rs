@@ -13,7 +13,7 @@ const WORLD: &str = include_str!("tests/world.yaml");
 fn findings(example: &str) -> Vec<Finding> {
     let read = |name: &str, yaml: &str| text::read(&Arc::from(name), yaml);
     let Reading { mut objects, mut problems } = read("world.yaml", WORLD).joined(read("example.yaml", example));
-    text::settle_scopes(&mut objects, &mut problems, |_, _| false);
+    text::settle_namespaces(&mut objects, &mut problems, |_, _| false);
     lint(&Engine::new(Objects::new(objects), &[], Settings::default()), &problems)
 }
 

@@ -1,35 +1,64 @@
-//! Kubernetes objects, as the engine sees them: who they are, when they were made, and what they say.
+//! Kubernetes objects: identity, creation time and content.
+//!
+//! An [`Object`] is made from YAML or JSON text by [`text::read`](crate::text::read), or from one JSON document or serde
+//! type by the constructors of [`Object`]. All of them read the identity in the same way and drop the same fields: the
+//! values of Secrets never get into the engine.
 
+mod construct;
+mod error;
 mod group_kind;
+mod identity;
 pub mod objects;
+mod secret;
+mod source;
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
 
+use jiff::Timestamp;
 use smol_str::SmolStr;
 
-use crate::value::{Path, Segment, Value};
+use crate::value::{Path, Value};
 
+pub use error::ObjectError;
 pub use group_kind::GroupKind;
 pub use objects::Objects;
+pub use source::{FileLocation, Source, SourceLocation, SourceMap};
 
-/// Who an object is. Its namespace is empty when the object is cluster-scoped.
+pub(crate) use identity::{TypeMeta, identify};
+pub(crate) use source::{count_values, walk_position};
+
+/// The identity of an object: group, kind, namespace and name. The namespace of a cluster-scoped object is empty.
+///
+/// ```
+/// use attache_engine::object::ObjectRef;
+///
+/// let route = ObjectRef::new("gateway.networking.k8s.io", "HTTPRoute", "shop", "cakes");
+/// assert_eq!(route.to_string(), "HTTPRoute/shop/cakes");
+///
+/// let class = ObjectRef::new("gateway.networking.k8s.io", "GatewayClass", "", "internal");
+/// assert_eq!(class.to_string(), "GatewayClass/internal");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectRef {
+    /// The API group; empty for the core group.
     pub group: SmolStr,
+    /// The kind, as in `HTTPRoute`.
     pub kind: SmolStr,
+    /// The namespace; empty for a cluster-scoped object.
     pub namespace: SmolStr,
+    /// The name.
     pub name: SmolStr,
 }
 
 impl ObjectRef {
+    /// The identity with these parts.
     pub fn new(group: &str, kind: &str, namespace: &str, name: &str) -> Self {
         ObjectRef { group: group.into(), kind: kind.into(), namespace: namespace.into(), name: name.into() }
     }
 
     /// The bytes of `namespace/name`.
-    fn path(&self) -> impl Iterator<Item = u8> {
+    fn namespaced_name(&self) -> impl Iterator<Item = u8> {
         self.namespace.bytes().chain(*b"/").chain(self.name.bytes())
     }
 }
@@ -37,7 +66,7 @@ impl ObjectRef {
 /// `Kind/namespace/name`, or `Kind/name` for a cluster-scoped object.
 impl fmt::Display for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Piece by piece: a long answer is mostly names, and a format takes ten times as long.
+        // Piece by piece: long answers are mostly names, and `write!` takes ten times as long.
         f.write_str(&self.kind)?;
         f.write_str("/")?;
         if !self.namespace.is_empty() {
@@ -48,141 +77,91 @@ impl fmt::Display for ObjectRef {
     }
 }
 
+/// A Kubernetes object of any kind.
+///
+/// ```
+/// use attache_engine::object::Object;
+/// use serde_json::json;
+///
+/// let gateway = Object::from_json(&json!({
+///     "apiVersion": "gateway.networking.k8s.io/v1",
+///     "kind": "Gateway",
+///     "metadata": {"name": "main", "namespace": "infra", "labels": {"tier": "edge"}, "generation": 3},
+///     "spec": {"gatewayClassName": "internal"},
+/// }))?;
+///
+/// assert_eq!(gateway.id.to_string(), "Gateway/infra/main");
+/// assert_eq!(gateway.label("tier"), Some("edge"));
+/// assert_eq!(gateway.generation(), Some(3));
+/// assert_eq!(gateway.spec().get_str("gatewayClassName"), Some("internal"));
+/// # Ok::<(), attache_engine::object::ObjectError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Object {
+    /// Which object it is.
     pub id: ObjectRef,
+    /// The version of the API, as in `v1`.
     pub version: SmolStr,
-    pub created: Option<jiff::Timestamp>,
-    /// The whole document, without `metadata.managedFields`.
+    /// `metadata.creationTimestamp`. `None` for an object that has not been created yet.
+    pub created: Option<Timestamp>,
+    /// The whole document, without `metadata.managedFields`, `kubectl.kubernetes.io/last-applied-configuration` and the
+    /// values of a Secret.
     pub body: Value,
+    /// Where the object was read.
     pub source: Source,
 }
 
 impl Object {
+    /// `spec`, or null.
     pub fn spec(&self) -> &Value {
         self.body.get("spec").unwrap_or(&Value::Null)
     }
 
+    /// `metadata.labels`, or null.
     pub fn labels(&self) -> &Value {
         self.body.at(&["metadata", "labels"]).unwrap_or(&Value::Null)
     }
 
+    /// The value of a label.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.labels().get_str(name)
+    }
+
+    /// The value of an annotation.
     pub fn annotation(&self, name: &str) -> Option<&str> {
         self.body.at(&["metadata", "annotations", name])?.as_str()
     }
 
-    /// The older first: by creation, then alphabetically by `namespace/name`. What has no time has yet to be created.
-    pub fn by_age(&self, other: &Object) -> Ordering {
-        (self.created.is_none(), self.created)
-            .cmp(&(other.created.is_none(), other.created))
-            .then_with(|| self.id.path().cmp(other.id.path()))
-    }
-
+    /// `metadata.generation`.
     pub fn generation(&self) -> Option<i64> {
         self.body.at(&["metadata", "generation"])?.as_int()
     }
-}
 
-/// Where a document was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
-    pub file: Arc<str>,
-    /// The first document of a file is 1.
-    pub document: u32,
-    pub locations: SourceMap,
-}
-
-impl Source {
-    /// `file:line:column` of the value at `path` in `body`, or of the nearest value around it.
-    pub fn locate(&self, body: &Value, path: &Path) -> Option<SourceLocation> {
-        self.locations.find(body, path)
-    }
-}
-
-/// A line and a column, both from 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourceLocation {
-    pub line: u32,
-    pub column: u16,
-}
-
-/// The place of every value of a document, in the order in which a walk over the value meets them:
-/// a value before what is in it. Kept beside the value, so that values stay small and comparable.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SourceMap(Box<[SourceLocation]>);
-
-impl SourceMap {
-    pub fn new(locations: &[SourceLocation]) -> Self {
-        SourceMap(locations.into())
+    /// `metadata.deletionTimestamp`: set while the API server waits for finalizers before it deletes the object.
+    pub fn deletion_timestamp(&self) -> Option<Timestamp> {
+        self.body.at(&["metadata", "deletionTimestamp"])?.as_str()?.parse().ok()
     }
 
-    pub fn len(&self) -> usize {
-        self.0.len()
+    /// Compares by age, the oldest first: by creation time, then alphabetically by `namespace/name`. An object without a
+    /// creation time is newer than any other.
+    pub fn by_age(&self, other: &Object) -> Ordering {
+        (self.created.is_none(), self.created)
+            .cmp(&(other.created.is_none(), other.created))
+            .then_with(|| self.id.namespaced_name().cmp(other.id.namespaced_name()))
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Line and column of the value at `path`, or of the nearest value around it. `None` if the object was not read from
+    /// text.
+    pub fn locate(&self, path: &Path) -> Option<SourceLocation> {
+        self.source.locations.find(&self.body, path)
     }
 
-    /// The places of the `len` values from the one that a walk meets after `first` others.
-    pub(crate) fn slice(&self, first: usize, len: usize) -> SourceMap {
-        SourceMap(self.0.get(first..first + len).unwrap_or_default().into())
+    /// File, line and column of the value at `path`. `None` if the object was not read from a file.
+    pub fn file_location(&self, path: &Path) -> Option<FileLocation<'_>> {
+        let file = &*self.source.file;
+        (!file.is_empty()).then(|| FileLocation { file, location: self.locate(path) })
     }
-
-    /// These places without those of the `len` values from the one that a walk meets after `first` others.
-    pub(crate) fn without(&self, first: usize, len: usize) -> SourceMap {
-        let (before, rest) = self.0.split_at(first.min(self.0.len()));
-        SourceMap([before, rest.get(len..).unwrap_or_default()].concat().into())
-    }
-
-    /// The place of the value at `path`, or of the deepest value on the way to it that exists.
-    pub fn find(&self, body: &Value, path: &Path) -> Option<SourceLocation> {
-        let (mut value, mut at) = (body, 0);
-        for segment in path.segments() {
-            let Some((before, next)) = step(value, segment) else { break };
-            at += 1 + before;
-            value = next;
-        }
-        self.0.get(at).copied()
-    }
-}
-
-/// How many values a walk over `body` meets before the one at `path`, and that one.
-pub(crate) fn position<'v>(body: &'v Value, path: &Path) -> Option<(usize, &'v Value)> {
-    path.segments().iter().try_fold((0, body), |(at, value), segment| {
-        let (before, next) = step(value, segment)?;
-        Some((at + 1 + before, next))
-    })
-}
-
-/// The child that `segment` names, and how many values a walk meets between its parent and it.
-fn step<'v>(value: &'v Value, segment: &Segment) -> Option<(usize, &'v Value)> {
-    let mut before = 0;
-    match segment {
-        Segment::Key(key) => {
-            for (name, child) in value.entries() {
-                if name == key {
-                    return Some((before, child));
-                }
-                before += count(child);
-            }
-        }
-        Segment::Index(index) => {
-            for (i, child) in value.items().iter().enumerate() {
-                if i == *index {
-                    return Some((before, child));
-                }
-                before += count(child);
-            }
-        }
-    }
-    None
-}
-
-/// How many values there are in `value`, itself included.
-pub(crate) fn count(value: &Value) -> usize {
-    1 + value.items().iter().map(count).sum::<usize>()
-        + value.entries().iter().map(|(_, child)| count(child)).sum::<usize>()
 }
 
 /// The number of an object in one snapshot of [`Objects`]. See [`objects`] for how ids are given and reused.

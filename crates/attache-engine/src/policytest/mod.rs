@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::kinds::{PolicyKind, Settings};
 use crate::object::{Object, Objects};
 use crate::problem::Problem;
-use crate::text::settle_scopes;
+use crate::text::settle_namespaces;
 use crate::value::Path;
 
 pub use read::{is_test, read};
@@ -62,7 +62,7 @@ impl PolicyTest {
         let cluster_scoped = |group: &str, kind: &str| {
             built_in.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
         };
-        settle_scopes(&mut objects, &mut [], cluster_scoped);
+        settle_namespaces(&mut objects, &mut [], cluster_scoped);
         objects
     }
 

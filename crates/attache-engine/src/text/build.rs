@@ -1,75 +1,33 @@
-//! Builds a value and the places in it from the events of a reader, without recursion and within budgets.
+//! Builds a value and its source map from the events of the YAML or JSON reader, without recursion and within limits.
 
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
-use super::Fault;
-use crate::object::{SourceLocation, SourceMap, count};
-use crate::value::{Map, Path, Value};
+use super::syntax_error::SyntaxError;
+use crate::object::{SourceLocation, SourceMap, count_values};
+use crate::problem::ProblemCode;
+use crate::value::{MAX_DEPTH, Map, Path, Value};
 
-/// The deepest real documents are CRDs, some 60 levels. Values are walked recursively; this many levels fit any stack.
-pub const MAX_DEPTH: usize = 200;
+/// How many values the aliases of a document may stand for. Real documents need hundreds, an alias bomb billions.
+pub const MAX_ALIASED_VALUES: usize = 100_000;
 
-/// How many values a document's anchors and aliases may stand for: an alias bomb has billions, real ones hundreds.
-pub const MAX_ALIASED: usize = 100_000;
-
-#[derive(Debug, Default)]
-pub struct Builder {
-    /// What has been closed under the frames that are open, each frame's own after those of the frame around it.
-    nodes: Vec<Node>,
-    frames: Vec<Frame>,
-    locations: Vec<SourceLocation>,
-    scratch: Vec<SourceLocation>,
-    anchors: HashMap<usize, Anchor>,
-    aliased: usize,
-    /// Where the entries that `<<` brought into the open maps start in `locations`.
-    merged: Vec<usize>,
-    repeated: Vec<Repeated>,
-    /// How many collections there are around all of it.
-    depth: usize,
-}
-
-/// A finished value that waits for the end of what it is in.
+/// A whole value, with what was noticed while it was read.
 #[derive(Debug)]
-struct Node {
-    key: SmolStr,
-    value: Value,
-    /// Its part of `locations`.
-    first: usize,
-    len: usize,
+pub struct ParsedValue {
+    pub value: Value,
+    pub locations: SourceMap,
+    pub repeated_keys: Vec<RepeatedKey>,
 }
 
 /// A key that a map has more than once.
 #[derive(Debug)]
-pub struct Repeated {
+pub struct RepeatedKey {
     pub map: Path,
     pub key: SmolStr,
-    /// The first value, which is lost.
-    pub lost: SourceLocation,
-    /// The last one, which counts.
-    pub kept: SourceLocation,
-}
-
-/// A whole value, and what was found on the way.
-#[derive(Debug)]
-pub struct Built {
-    pub value: Value,
-    pub locations: SourceMap,
-    pub repeated: Vec<Repeated>,
-}
-
-#[derive(Debug)]
-struct Frame {
-    kind: Collection,
-    slot: Slot,
-    anchor: usize,
-    /// Its first child in `nodes`.
-    children: usize,
-    /// Its own place in `locations`.
-    first: usize,
-    /// How many levels there are below it.
-    height: usize,
-    pending: Pending,
+    /// The first value of the key, which has no effect.
+    pub ignored: SourceLocation,
+    /// The last value of the key, which counts.
+    pub used: SourceLocation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +36,53 @@ pub enum Collection {
     Map,
 }
 
-/// The key that waits for its value.
+#[derive(Debug, Default)]
+pub struct Builder {
+    /// The finished children of all open collections, those of an outer collection before those of an inner one.
+    finished: Vec<FinishedValue>,
+    /// The open collections, outermost first.
+    open: Vec<OpenCollection>,
+    /// The locations of all values so far, in the order in which they were read.
+    locations: Vec<SourceLocation>,
+    /// Reused by `sort`.
+    scratch: Vec<SourceLocation>,
+    anchors: HashMap<usize, Anchor>,
+    /// How many values have been anchored or copied by aliases.
+    aliased: usize,
+    /// Where in `locations` the entries start that `<<` merged into the open maps.
+    merged: Vec<usize>,
+    repeated_keys: Vec<RepeatedKey>,
+    /// How many collections are around the value that is built.
+    outer_depth: usize,
+}
+
+/// A complete value whose collection is still open.
 #[derive(Debug)]
-enum Pending {
+struct FinishedValue {
+    key: SmolStr,
+    value: Value,
+    /// Its part of `locations`.
+    first: usize,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct OpenCollection {
+    kind: Collection,
+    destination: Destination,
+    anchor: usize,
+    /// The index of its first child in `finished`.
+    children: usize,
+    /// The index of its own location in `locations`.
+    first: usize,
+    /// How many levels of values are in it.
+    height: usize,
+    pending: PendingKey,
+}
+
+/// A key whose value has not been read yet.
+#[derive(Debug)]
+enum PendingKey {
     None,
     Key(SmolStr, SourceLocation),
     Merge(SourceLocation),
@@ -88,7 +90,7 @@ enum Pending {
 
 /// Where a value goes in the collection around it.
 #[derive(Debug)]
-enum Slot {
+enum Destination {
     Item,
     Entry(SmolStr),
     Merge(SourceLocation),
@@ -102,93 +104,94 @@ struct Anchor {
 }
 
 impl Builder {
-    /// For the items of a document, one after the other.
+    /// A builder for the items of a list of objects, which are in two collections.
     pub fn for_items() -> Builder {
-        Builder { depth: 2, ..Builder::default() }
+        Builder { outer_depth: 2, ..Builder::default() }
     }
 
-    /// Whether what comes next is one of the items of the document.
-    pub fn within_items(&self) -> bool {
-        let is_items = |slot: &Slot| matches!(slot, Slot::Entry(key) if key == "items");
-        matches!(self.frames.as_slice(), [_, Frame { kind: Collection::List, slot, .. }] if is_items(slot))
+    /// Whether the next value is one of the document's `items`.
+    pub fn is_in_items(&self) -> bool {
+        let is_items = |it: &Destination| matches!(it, Destination::Entry(key) if key == "items");
+        matches!(self.open.as_slice(), [_, OpenCollection { kind: Collection::List, destination, .. }] if is_items(destination))
     }
 
-    /// Whether what comes next is the key of a map.
+    /// Whether the next event is the key of a map.
     pub fn wants_key(&self) -> bool {
-        matches!(self.frames.last(), Some(Frame { kind: Collection::Map, pending: Pending::None, .. }))
+        matches!(self.open.last(), Some(OpenCollection { kind: Collection::Map, pending: PendingKey::None, .. }))
     }
 
     /// Whether the document is complete.
     pub fn has_root(&self) -> bool {
-        self.frames.is_empty() && !self.nodes.is_empty()
+        self.open.is_empty() && !self.finished.is_empty()
     }
 
-    /// The collection that is open.
-    pub fn within(&self) -> Option<Collection> {
-        self.frames.last().map(|frame| frame.kind)
+    /// The innermost open collection.
+    pub fn innermost(&self) -> Option<Collection> {
+        self.open.last().map(|collection| collection.kind)
     }
 
-    /// The place of the key that waits for a value.
+    /// The location of the key whose value comes next.
     pub fn key_location(&self) -> Option<SourceLocation> {
-        match self.frames.last()?.pending {
-            Pending::Key(_, location) | Pending::Merge(location) => Some(location),
-            Pending::None => None,
+        match self.open.last()?.pending {
+            PendingKey::Key(_, location) | PendingKey::Merge(location) => Some(location),
+            PendingKey::None => None,
         }
     }
 
     pub fn key(&mut self, key: SmolStr, location: SourceLocation) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.pending = Pending::Key(key, location);
+        if let Some(map) = self.open.last_mut() {
+            map.pending = PendingKey::Key(key, location);
         }
     }
 
-    /// The key `<<`: the entries of the value that follows join this map.
+    /// The key `<<`: the entries of its value are merged into this map.
     pub fn merge_key(&mut self, location: SourceLocation) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.pending = Pending::Merge(location);
+        if let Some(map) = self.open.last_mut() {
+            map.pending = PendingKey::Merge(location);
         }
     }
 
-    pub fn scalar(&mut self, value: Value, location: SourceLocation, anchor: usize) -> Result<(), Fault> {
+    pub fn scalar(&mut self, value: Value, location: SourceLocation, anchor: usize) -> Result<(), SyntaxError> {
         let first = self.locations.len();
         self.locations.push(location);
-        self.define(anchor, &value, first, 0, location)?;
-        let slot = self.slot();
-        self.add(slot, value, first, 0)
+        self.define_anchor(anchor, &value, first, 0, location)?;
+        let destination = self.take_destination();
+        self.add(destination, value, first, 0)
     }
 
-    pub fn open(&mut self, kind: Collection, location: SourceLocation, anchor: usize) -> Result<(), Fault> {
-        check_depth(self.depth + self.frames.len() + 1, location)?;
-        let slot = self.slot();
-        let (children, first) = (self.nodes.len(), self.locations.len());
+    pub fn open(&mut self, kind: Collection, location: SourceLocation, anchor: usize) -> Result<(), SyntaxError> {
+        check_depth(self.outer_depth + self.open.len() + 1, location)?;
+        let destination = self.take_destination();
+        let (children, first) = (self.finished.len(), self.locations.len());
         self.locations.push(location);
-        self.frames.push(Frame { kind, slot, anchor, children, first, height: 0, pending: Pending::None });
+        let pending = PendingKey::None;
+        self.open.push(OpenCollection { kind, destination, anchor, children, first, height: 0, pending });
         Ok(())
     }
 
-    pub fn close(&mut self) -> Result<(), Fault> {
-        let Some(frame) = self.frames.pop() else { return Ok(()) };
-        let value = match frame.kind {
-            Collection::List => Value::List(self.nodes.drain(frame.children..).map(|node| node.value).collect()),
+    pub fn close(&mut self) -> Result<(), SyntaxError> {
+        let Some(closed) = self.open.pop() else { return Ok(()) };
+        let value = match closed.kind {
+            Collection::List => Value::List(self.finished.drain(closed.children..).map(|item| item.value).collect()),
             Collection::Map => {
-                self.sort(&frame);
-                Value::Map(Map::sorted(self.nodes.drain(frame.children..).map(|node| (node.key, node.value))))
+                self.sort_entries(&closed);
+                Value::Map(Map::sorted(self.finished.drain(closed.children..).map(|entry| (entry.key, entry.value))))
             }
         };
-        let location = self.locations.get(frame.first).copied().unwrap_or_default();
-        self.define(frame.anchor, &value, frame.first, frame.height + 1, location)?;
-        self.add(frame.slot, value, frame.first, frame.height + 1)
+        let location = self.locations.get(closed.first).copied().unwrap_or_default();
+        self.define_anchor(closed.anchor, &value, closed.first, closed.height + 1, location)?;
+        self.add(closed.destination, value, closed.first, closed.height + 1)
     }
 
-    /// Another occurrence of the value that `anchor` names; `None` if it is not complete yet.
-    pub fn alias(&mut self, anchor: usize, location: SourceLocation) -> Result<Option<()>, Fault> {
+    /// Copies the value that `anchor` names. `None` if it is not complete yet.
+    pub fn alias(&mut self, anchor: usize, location: SourceLocation) -> Result<Option<()>, SyntaxError> {
         let Some(Anchor { value, locations, height }) = self.anchors.get(&anchor).cloned() else { return Ok(None) };
-        check_depth(self.depth + self.frames.len() + height, location)?;
-        self.charge(locations.len(), location)?;
+        check_depth(self.outer_depth + self.open.len() + height, location)?;
+        self.count_aliased(locations.len(), location)?;
         let first = self.locations.len();
         self.locations.extend_from_slice(&locations);
-        let slot = self.slot();
-        self.add(slot, value, first, height)?;
+        let destination = self.take_destination();
+        self.add(destination, value, first, height)?;
         Ok(Some(()))
     }
 
@@ -196,47 +199,47 @@ impl Builder {
         self.anchors.get(&anchor).map(|anchor| &anchor.value)
     }
 
-    /// Remembers a value that is not in the document by itself: an anchored key.
+    /// Remembers an anchored key, which is not a value of the document by itself.
     pub fn define_key(&mut self, anchor: usize, value: Value, location: SourceLocation) {
         if anchor != 0 {
             self.anchors.insert(anchor, Anchor { value, locations: Box::new([location]), height: 0 });
         }
     }
 
-    /// The value that is complete, if there was one; the next one can follow.
-    pub fn take(&mut self) -> Option<Built> {
-        let root = self.nodes.pop()?;
+    /// Takes the complete value, if there is one. The builder is ready for the next value.
+    pub fn take(&mut self) -> Option<ParsedValue> {
+        let root = self.finished.pop()?;
         let locations = SourceMap::new(&self.locations);
         self.locations.clear();
-        Some(Built { value: root.value, locations, repeated: std::mem::take(&mut self.repeated) })
+        Some(ParsedValue { value: root.value, locations, repeated_keys: std::mem::take(&mut self.repeated_keys) })
     }
 
-    fn slot(&mut self) -> Slot {
-        match self.frames.last_mut().map(|frame| std::mem::replace(&mut frame.pending, Pending::None)) {
-            Some(Pending::Key(key, _)) => Slot::Entry(key),
-            Some(Pending::Merge(location)) => Slot::Merge(location),
-            Some(Pending::None) | None => Slot::Item,
+    fn take_destination(&mut self) -> Destination {
+        match self.open.last_mut().map(|around| std::mem::replace(&mut around.pending, PendingKey::None)) {
+            Some(PendingKey::Key(key, _)) => Destination::Entry(key),
+            Some(PendingKey::Merge(location)) => Destination::Merge(location),
+            Some(PendingKey::None) | None => Destination::Item,
         }
     }
 
-    fn add(&mut self, slot: Slot, value: Value, first: usize, height: usize) -> Result<(), Fault> {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.height = frame.height.max(height);
+    fn add(&mut self, destination: Destination, value: Value, first: usize, height: usize) -> Result<(), SyntaxError> {
+        if let Some(around) = self.open.last_mut() {
+            around.height = around.height.max(height);
         }
         let len = self.locations.len() - first;
-        match slot {
-            Slot::Item => self.nodes.push(Node { key: SmolStr::default(), value, first, len }),
-            Slot::Entry(key) => self.nodes.push(Node { key, value, first, len }),
-            Slot::Merge(location) => self.merge(&value, first).ok_or_else(|| {
-                Fault::new(location, "`<<` needs an object or a list of objects to merge")
+        match destination {
+            Destination::Item => self.finished.push(FinishedValue { key: SmolStr::default(), value, first, len }),
+            Destination::Entry(key) => self.finished.push(FinishedValue { key, value, first, len }),
+            Destination::Merge(location) => self.merge(&value, first).ok_or_else(|| {
+                SyntaxError::new(location, "`<<` needs an object or a list of objects to merge")
                     .help("quote it if it is an ordinary key: `\"<<\"`")
             })?,
         }
         Ok(())
     }
 
-    /// Adds the entries of `value`, whose places start at `first`. kubectl lets a later entry win, also if it is
-    /// merged, and of several merged objects the first.
+    /// Adds the entries of `value`, whose locations start at `first`, to the open map. As in kubectl the last entry of a key
+    /// counts, also if it is merged, and of several merged objects the first. `None` if `value` cannot be merged.
     fn merge(&mut self, value: &Value, first: usize) -> Option<()> {
         let sources: Vec<(&Map, usize)> = match value {
             Value::Map(map) => vec![(map, first)],
@@ -245,7 +248,7 @@ impl Builder {
                 let mut sources = Vec::with_capacity(items.len());
                 for item in items.iter() {
                     sources.push((item.as_map()?, at));
-                    at += count(item);
+                    at += count_values(item);
                 }
                 sources
             }
@@ -254,110 +257,109 @@ impl Builder {
         for (map, first) in sources.into_iter().rev() {
             let mut first = first + 1;
             for (key, value) in map.entries() {
-                let len = count(value);
+                let len = count_values(value);
                 self.merged.push(first);
-                self.nodes.push(Node { key: key.clone(), value: value.clone(), first, len });
+                self.finished.push(FinishedValue { key: key.clone(), value: value.clone(), first, len });
                 first += len;
             }
         }
         Some(())
     }
 
-    /// Brings the children of a map into the order of its value, each key once, and their places with them.
-    fn sort(&mut self, frame: &Frame) {
-        let children = self.nodes.get_mut(frame.children..).unwrap_or_default();
-        let mut next = frame.first + 1;
-        let packed = children.iter().all(|node| {
-            let here = node.first == next;
-            next += node.len;
-            here
+    /// Sorts the entries of a map by key, keeps the last one of each key, and reorders their locations accordingly.
+    fn sort_entries(&mut self, map: &OpenCollection) {
+        let entries = self.finished.get_mut(map.children..).unwrap_or_default();
+        let mut next = map.first + 1;
+        let is_packed = entries.iter().all(|entry| {
+            let is_next = entry.first == next;
+            next += entry.len;
+            is_next
         });
-        if packed && next == self.locations.len() && children.is_sorted_by(|a, b| a.key < b.key) {
+        if is_packed && next == self.locations.len() && entries.is_sorted_by(|a, b| a.key < b.key) {
             return;
         }
-        children.sort_by(|a, b| a.key.cmp(&b.key));
-        let mut kept = frame.children;
-        for i in frame.children..self.nodes.len() {
-            let last = self.nodes.get(i + 1).is_none_or(|next| next.key != self.nodes[i].key);
-            if last {
-                self.nodes.swap(kept, i);
+        entries.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut kept = map.children;
+        for i in map.children..self.finished.len() {
+            let is_last = self.finished.get(i + 1).is_none_or(|next| next.key != self.finished[i].key);
+            if is_last {
+                self.finished.swap(kept, i);
                 kept += 1;
             } else {
-                self.repeat(frame, i);
+                self.note_repeated_key(map, i);
             }
         }
-        self.nodes.truncate(kept);
-        let own = self.merged.iter().rposition(|first| *first < frame.first).map_or(0, |at| at + 1);
-        self.merged.truncate(own);
+        self.finished.truncate(kept);
+        let outer_merged = self.merged.iter().rposition(|first| *first < map.first).map_or(0, |at| at + 1);
+        self.merged.truncate(outer_merged);
         self.scratch.clear();
-        for node in &self.nodes[frame.children..] {
-            self.scratch.extend_from_slice(&self.locations[node.first..node.first + node.len]);
+        for entry in &self.finished[map.children..] {
+            self.scratch.extend_from_slice(&self.locations[entry.first..entry.first + entry.len]);
         }
-        self.locations.truncate(frame.first + 1);
+        self.locations.truncate(map.first + 1);
         self.locations.append(&mut self.scratch);
     }
 
-    /// Takes note that a child of a map has the key of the next one, unless one of them is merged: that is what merging is for.
-    fn repeat(&mut self, frame: &Frame, child: usize) {
-        let (lost, kept) = (&self.nodes[child], &self.nodes[child + 1]);
-        if self.merged.contains(&lost.first) || self.merged.contains(&kept.first) {
+    /// Notes that the entry at `index` and the next one have the same key. To replace entries is what merging is for, so
+    /// merged entries do not count.
+    fn note_repeated_key(&mut self, map: &OpenCollection, index: usize) {
+        let (ignored, used) = (&self.finished[index], &self.finished[index + 1]);
+        if self.merged.contains(&ignored.first) || self.merged.contains(&used.first) {
             return;
         }
-        let (key, lost, kept) = (lost.key.clone(), self.locations[lost.first], self.locations[kept.first]);
-        let map = self.path(frame);
-        match self.repeated.last_mut() {
-            Some(before) if before.key == key && before.map == map => before.kept = kept,
-            _ => self.repeated.push(Repeated { map, key, lost, kept }),
+        let key = ignored.key.clone();
+        let (ignored, used) = (self.locations[ignored.first], self.locations[used.first]);
+        let map = self.path(map);
+        match self.repeated_keys.last_mut() {
+            Some(before) if before.key == key && before.map == map => before.used = used,
+            _ => self.repeated_keys.push(RepeatedKey { map, key, ignored, used }),
         }
     }
 
-    /// The way to a collection that has just been closed.
-    fn path(&self, frame: &Frame) -> Path {
-        let mut around: Option<&Frame> = None;
+    /// The path to a collection that has just been closed.
+    fn path(&self, closed: &OpenCollection) -> Path {
+        let mut around: Option<&OpenCollection> = None;
         let mut path = Path::default();
-        for frame in self.frames.iter().chain([frame]) {
-            path = match (&frame.slot, around) {
-                (Slot::Entry(key), _) => path.key(key.clone()),
-                (Slot::Merge(_), _) => path.key("<<"),
-                (Slot::Item, Some(list)) => path.index(frame.children - list.children),
-                (Slot::Item, None) => path,
+        for collection in self.open.iter().chain([closed]) {
+            path = match (&collection.destination, around) {
+                (Destination::Entry(key), _) => path.key(key.clone()),
+                (Destination::Merge(_), _) => path.key("<<"),
+                (Destination::Item, Some(list)) => path.index(collection.children - list.children),
+                (Destination::Item, None) => path,
             };
-            around = Some(frame);
+            around = Some(collection);
         }
         path
     }
 
-    fn define(
+    fn define_anchor(
         &mut self,
         anchor: usize,
         value: &Value,
         first: usize,
         height: usize,
         location: SourceLocation,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SyntaxError> {
         if anchor == 0 {
             return Ok(());
         }
         let locations: Box<[SourceLocation]> = self.locations[first..].into();
-        self.charge(locations.len(), location)?;
+        self.count_aliased(locations.len(), location)?;
         self.anchors.insert(anchor, Anchor { value: value.clone(), locations, height });
         Ok(())
     }
 
-    fn charge(&mut self, values: usize, location: SourceLocation) -> Result<(), Fault> {
+    fn count_aliased(&mut self, values: usize, location: SourceLocation) -> Result<(), SyntaxError> {
         self.aliased += values;
-        if self.aliased <= MAX_ALIASED {
+        if self.aliased <= MAX_ALIASED_VALUES {
             return Ok(());
         }
-        Err(Fault::new(location, format!("the aliases of this document stand for more than {MAX_ALIASED} values"))
-            .help("write the values out, or split the document"))
+        let message = format!("the aliases of this document stand for more than {MAX_ALIASED_VALUES} values");
+        let error = SyntaxError::new(location, message).help("write the values out, or split the document");
+        Err(SyntaxError { code: ProblemCode::TooManyAliases, ..error })
     }
 }
 
-fn check_depth(depth: usize, location: SourceLocation) -> Result<(), Fault> {
-    if depth <= MAX_DEPTH { Ok(()) } else { Err(too_deep(location)) }
-}
-
-pub fn too_deep(location: SourceLocation) -> Fault {
-    Fault::new(location, format!("values are nested more than {MAX_DEPTH} levels deep"))
+fn check_depth(depth: usize, location: SourceLocation) -> Result<(), SyntaxError> {
+    if depth <= MAX_DEPTH { Ok(()) } else { Err(SyntaxError::too_deep(location)) }
 }

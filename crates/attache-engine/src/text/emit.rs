@@ -1,11 +1,19 @@
-//! From a value to YAML that kubectl, and our own reader, read back as the same value.
+//! Writes values as YAML that kubectl and this crate read back as the same value.
 
 use std::fmt::Write;
 
 use super::scalar;
 use crate::value::Value;
 
-/// Block style, two spaces per level, keys in the order of the value.
+/// A value as YAML: in block style, indented by two spaces, keys in order.
+///
+/// ```
+/// use attache_engine::text::to_yaml;
+/// use attache_engine::value::Value;
+///
+/// let value = Value::from(serde_json::json!({"color": "blue", "on": [1, "1"]}));
+/// assert_eq!(to_yaml(&value), "color: blue\n\"on\":\n- 1\n- \"1\"\n");
+/// ```
 pub fn to_yaml(value: &Value) -> String {
     let mut out = String::new();
     match value {
@@ -19,7 +27,7 @@ pub fn to_yaml(value: &Value) -> String {
     out
 }
 
-/// The lines of a collection that is not empty; the first one continues the line that is open.
+/// Writes the lines of a collection that is not empty. The first one continues the current line.
 fn block(out: &mut String, value: &Value, indent: usize) {
     let mut first = true;
     let mut start = |out: &mut String| {
@@ -37,7 +45,7 @@ fn block(out: &mut String, value: &Value, indent: usize) {
                 pad(out, indent + 2);
                 block(out, child, indent + 2);
             }
-            // As kubectl prints it: the items of a list stand under its key.
+            // As kubectl prints it: the items of a list are not indented.
             Value::List(items) if !items.is_empty() => {
                 out.push('\n');
                 pad(out, indent);
@@ -64,7 +72,7 @@ fn block(out: &mut String, value: &Value, indent: usize) {
     }
 }
 
-/// A scalar or an empty collection, in the middle of a line. `indent` is for the lines of a block scalar.
+/// Writes a scalar or an empty collection on the current line. `indent` is for the lines of a block scalar.
 fn inline(out: &mut String, value: &Value, indent: usize) {
     let _ = match value {
         Value::Null => write!(out, "null"),
@@ -73,7 +81,7 @@ fn inline(out: &mut String, value: &Value, indent: usize) {
         Value::Float(number) if number.is_nan() => write!(out, ".nan"),
         Value::Float(number) if number.is_infinite() => write!(out, "{}.inf", if *number < 0.0 { "-" } else { "" }),
         Value::Float(number) => write!(out, "{number:?}"),
-        Value::Str(text) if suits_block(text) => return lines(out, text, indent),
+        Value::Str(text) if fits_block_scalar(text) => return block_scalar(out, text, indent),
         Value::Str(text) => return string(out, text),
         Value::List(_) => write!(out, "[]"),
         Value::Map(_) => write!(out, "{{}}"),
@@ -101,31 +109,31 @@ fn string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether the text means itself when it is written without quotes.
+/// Whether the text can be written without quotes.
 fn is_plain(text: &str) -> bool {
     let starts_well = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '.' | '$' | '(' | '^' | '+');
-    let ends_something = text.ends_with([' ', ':']) || text.contains(": ") || text.contains(" #");
-    // Other readers of YAML 1.1 know numbers to base 60 and dates.
+    let ends_early = text.ends_with([' ', ':']) || text.contains(": ") || text.contains(" #");
+    // Other YAML 1.1 readers know base 60 numbers and dates.
     let like_a_number = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains([':', '-']);
     let like_a_marker = text == "..." || text.starts_with("... ");
     text.starts_with(starts_well)
         && text.chars().all(is_printable)
-        && !(ends_something || like_a_number || like_a_marker || scalar::is_ambiguous(text))
+        && !(ends_early || like_a_number || like_a_marker || scalar::is_ambiguous(text))
 }
 
 fn is_printable(c: char) -> bool {
     !c.is_control() && !matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Text of several lines that needs no escapes and no hint about its own indentation.
-fn suits_block(text: &str) -> bool {
+/// Whether the text is of several lines and can be a block scalar: without escapes and without an indentation indicator.
+fn fits_block_scalar(text: &str) -> bool {
     text.trim_end_matches('\n').contains('\n')
         && !text.starts_with([' ', '\n'])
         && text.lines().all(|line| line.chars().all(is_printable) && !line.ends_with(' '))
         && !text.contains('\r')
 }
 
-fn lines(out: &mut String, text: &str, indent: usize) {
+fn block_scalar(out: &mut String, text: &str, indent: usize) {
     let body = text.trim_end_matches('\n');
     let breaks = text.len() - body.len();
     out.push_str(match breaks {
@@ -140,7 +148,7 @@ fn lines(out: &mut String, text: &str, indent: usize) {
             out.push_str(line);
         }
     }
-    // The last line break is that of the line itself, which the caller ends.
+    // The caller writes the last line break.
     out.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1)));
 }
 
@@ -158,7 +166,7 @@ mod tests {
     use crate::text::read_value;
 
     #[test]
-    fn values_look_as_kubectl_prints_them() {
+    fn values_are_written_as_kubectl_prints_them() {
         let text = "a: null\nb:\n- 1\n- x: \"yes\"\n  z: []\n- - deep\nc: |\n  one\n\n  two\nd: {}\n\"on\": a b\n";
         assert_eq!(to_yaml(&read_value(text).unwrap()), text);
     }
@@ -178,7 +186,7 @@ mod tests {
             Just(Value::Null),
             any::<bool>().prop_map(Value::Bool),
             any::<i64>().prop_map(Value::Int),
-            any::<f64>().prop_filter("JSON has no such number", |f| f.is_finite()).prop_map(scalar::from_float),
+            any::<f64>().prop_filter("JSON has no such number", |f| f.is_finite()).prop_map(Value::number),
             text().prop_map(Value::str),
         ];
         leaf.prop_recursive(4, 32, 5, |inner| {
@@ -191,7 +199,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(value in value()) {
+        fn yaml_is_read_back(value in value()) {
             let text = to_yaml(&value);
             let read = read_value(&text).map_err(|problem| TestCaseError::fail(format!("{problem}\n{text}")))?;
             prop_assert_eq!(read, value, "{}", text);

@@ -1,24 +1,39 @@
-//! From text to objects: YAML as kubectl reads it, or JSON.
+//! Reads objects from text: YAML as kubectl reads it, or JSON.
 //!
 //! ```text
-//! text ─→ parts (one document each) ─→ value and places ─→ objects ─→ scopes settled
-//!      └→ stretches of one long list ──────┘
+//! text ─→ split into documents ─→ YAML or JSON reader ─→ value and locations ─→ objects
+//!      └→ or into chunks of one long JSON list ──────────┘
 //! ```
 //!
-//! Nothing here trusts its input: depth and aliases have budgets, an error costs the document that it is in
-//! and nothing else.
+//! The input is not trusted: depth and aliases are limited, and an error loses only the document that it is in.
+//!
+//! ```
+//! use attache_engine::text;
+//!
+//! let reading = text::read(&"shop.yaml".into(), "
+//! apiVersion: v1
+//! kind: Service
+//! metadata: {name: cakes, namespace: shop}
+//! ---
+//! apiVersion: v1
+//! kind: Service
+//! ");
+//! assert_eq!(reading.objects[0].id.to_string(), "Service/shop/cakes");
+//! assert_eq!(reading.problems[0].message, "`metadata.name` is missing");
+//! assert_eq!(reading.problems[0].file_location().unwrap().to_string(), "shop.yaml:6:1");
+//! ```
 
-mod base64;
 mod build;
+mod document;
 mod emit;
+mod from_json;
 mod json;
-mod list;
-mod objects;
-mod repeated;
+mod long_list;
+mod repeated_keys;
+mod resource_scope;
 mod scalar;
-mod scope;
-mod secret;
 mod split;
+mod syntax_error;
 #[cfg(test)]
 mod tests;
 mod yaml;
@@ -27,32 +42,34 @@ use std::sync::Arc;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
-use crate::object::{Object, SourceLocation, SourceMap};
-use crate::problem::Problem;
+use crate::object::Object;
+use crate::problem::{Problem, ProblemCode};
 use crate::value::Value;
 
-pub use build::{MAX_ALIASED, MAX_DEPTH};
+pub use build::MAX_ALIASED_VALUES;
+pub use document::nested_objects;
 pub use emit::to_yaml;
-pub use objects::nested;
-pub use scope::{declares_scope, described_kind, settle_scopes};
+pub use resource_scope::{declares_resource_scope, described_kind, settle_namespaces};
 
-use build::{Built, Repeated};
-use split::Part;
+use document::Document;
 
-/// What text says, and what is wrong with it.
+/// The objects of a text, and what is wrong with it.
 #[derive(Debug, Default)]
 pub struct Reading {
+    /// The objects, in the order of the text.
     pub objects: Vec<Object>,
+    /// What could not be read, and what was read in a way that its author may not expect.
     pub problems: Vec<Problem>,
 }
 
 impl Reading {
-    /// All of them, one after the other.
-    pub fn concat(all: Vec<Reading>) -> Reading {
-        let objects = Vec::with_capacity(all.iter().map(|reading| reading.objects.len()).sum());
-        all.into_iter().fold(Reading { objects, problems: Vec::new() }, Reading::joined)
+    /// All readings as one, in order.
+    pub fn concat(readings: Vec<Reading>) -> Reading {
+        let objects = Vec::with_capacity(readings.iter().map(|reading| reading.objects.len()).sum());
+        readings.into_iter().fold(Reading { objects, problems: Vec::new() }, Reading::joined)
     }
 
+    /// This reading followed by another.
     pub fn joined(mut self, mut other: Reading) -> Reading {
         self.objects.append(&mut other.objects);
         self.problems.append(&mut other.problems);
@@ -60,106 +77,53 @@ impl Reading {
     }
 }
 
-/// Reads the objects of a text, in order. Their namespaces are as written: see [`settle_scopes`].
+/// Reads the objects of a text, in order. `file` is the name that problems show.
+///
+/// Namespaces are as written: [`settle_namespaces`] fills in `default` when all objects are known.
 pub fn read(file: &Arc<str>, text: &str) -> Reading {
     read_with_progress(file, text, |_| ())
 }
 
-/// As [`read`], and tells `progress` the length of each document that has been read.
+/// As [`read`], and calls `progress` with the number of bytes of each part that has been read.
 pub fn read_with_progress(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) -> Reading {
-    list::read(file, text, &progress).unwrap_or_else(|| read_documents(file, text, progress))
+    long_list::read(file, text, &progress).unwrap_or_else(|| read_documents(file, text, progress))
 }
 
 fn read_documents(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) -> Reading {
     split::split(text)
         .par_iter()
         .enumerate()
-        .map(|(i, part)| {
-            let reading = match document(i as u32 + 1, part) {
-                Ok(Some(document)) => objects::objects(file, document),
+        .map(|(i, text)| {
+            let reading = match Document::parse(i as u32 + 1, text) {
+                Ok(Some(document)) => document.into_objects(file),
                 Ok(None) => Reading::default(),
                 Err(problem) => Reading { objects: Vec::new(), problems: vec![problem.in_file(file)] },
             };
-            progress(part.text.len());
+            progress(text.text.len());
             reading
         })
-        // Joined as they come, in order: a hundred thousand small readings at once cost as much as their objects.
+        // Joined one by one: to collect a hundred thousand small readings first costs as much as their objects.
         .fold(Reading::default, Reading::joined)
         .reduce(Reading::default, Reading::joined)
 }
 
-/// Reads the one value of a text; null if there is none. For values that are not objects: kubectl never sees them, and so
-/// no key may be there twice.
+/// Reads a text that holds one value, which need not be a Kubernetes object. Null if the text is empty.
+///
+/// # Errors
+///
+/// If the text is neither YAML nor JSON, holds several documents, or a map has a key twice.
 pub fn read_value(text: &str) -> Result<Value, Problem> {
     match split::split(text).as_slice() {
         [] => Ok(Value::Null),
-        [part] => match document(1, part)? {
+        [only] => match Document::parse(1, only)? {
             None => Ok(Value::Null),
-            Some(document) => match repeated::problems(1, &document.repeated).next() {
-                None => Ok(document.body),
+            Some(document) => match repeated_keys::problems(1, &document.parsed.repeated_keys).next() {
+                None => Ok(document.parsed.value),
                 Some(problem) => Err(problem),
             },
         },
-        [_, second, ..] => Err(Problem::error("expected one document, found several").in_document(2, second.start)),
-    }
-}
-
-/// One document of a text.
-#[derive(Debug)]
-struct Document {
-    /// The first one is 1.
-    number: u32,
-    body: Value,
-    locations: SourceMap,
-    repeated: Vec<Repeated>,
-}
-
-/// `None` for an empty document.
-fn document(number: u32, part: &Part<'_>) -> Result<Option<Document>, Problem> {
-    let read = if looks_like_json(part.text) {
-        // It may still be YAML in flow style, but if it is neither, then JSON was meant.
-        json::read(part).or_else(|fault| yaml::read(part).map_err(|_| fault))
-    } else {
-        yaml::read(part)
-    };
-    match read {
-        Ok(Some(Built { value: Value::Null, .. }) | None) => Ok(None),
-        Ok(Some(Built { value: body, locations, repeated })) => {
-            Ok(Some(Document { number, body, locations, repeated }))
-        }
-        Err(fault) if part.line(fault.location).contains("{{") => {
-            let help = "this looks like a template: render it first, for example with `helm template`";
-            Err(fault.help(help).problem(number))
-        }
-        Err(fault) => Err(fault.problem(number)),
-    }
-}
-
-fn looks_like_json(text: &str) -> bool {
-    match text.trim_start().strip_prefix(['{', '[']) {
-        Some(rest) => rest.trim_start().starts_with(['"', '{', '}', '[', ']']),
-        None => false,
-    }
-}
-
-/// What is wrong with a document: it cannot be used.
-#[derive(Debug)]
-struct Fault {
-    location: SourceLocation,
-    message: String,
-    help: Option<String>,
-}
-
-impl Fault {
-    fn new(location: SourceLocation, message: impl Into<String>) -> Fault {
-        Fault { location, message: message.into(), help: None }
-    }
-
-    fn help(self, help: impl Into<String>) -> Fault {
-        Fault { help: Some(help.into()), ..self }
-    }
-
-    fn problem(self, document: u32) -> Problem {
-        Problem { help: self.help, ..Problem::error(self.message).in_document(document, self.location) }
+        [_, second, ..] => Err(Problem::error("expected one document, found several")
+            .code(ProblemCode::SeveralDocuments)
+            .in_document(2, second.start)),
     }
 }

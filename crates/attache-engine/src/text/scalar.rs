@@ -1,11 +1,11 @@
-//! What a plain scalar means to kubectl: YAML 1.1 as Go's yaml.v2 reads it, then turned into JSON.
+//! The value of a plain YAML scalar as kubectl reads it: YAML 1.1 as in Go's yaml.v2, then converted to JSON.
 
 use smol_str::{SmolStr, ToSmolStr};
 
 use crate::value::Value;
 
-/// The value of an untagged plain scalar. Timestamps are strings. Infinities and NaN are kept for the
-/// caller to refuse: JSON has none.
+/// The value of a plain scalar without a tag. Timestamps are strings. Infinities and NaN are returned as floats for the caller
+/// to refuse: JSON has none.
 pub fn resolve(text: &str) -> Value {
     let Some(first) = text.bytes().next() else { return Value::Null };
     let value = match first {
@@ -17,12 +17,12 @@ pub fn resolve(text: &str) -> Value {
     value.unwrap_or_else(|| Value::str(text))
 }
 
-/// Whether kubectl would read this string, written plainly, as something else.
+/// Whether kubectl would read this text, written without quotes, as something other than a string.
 pub fn is_ambiguous(text: &str) -> bool {
     !matches!(resolve(text), Value::Str(_))
 }
 
-/// A value as the key of a map, which JSON wants to be a string. `None` for what kubectl refuses as a key.
+/// The key of a map that a value becomes: keys in JSON are strings. `None` if kubectl refuses the value as a key.
 pub fn key(value: &Value) -> Option<SmolStr> {
     match value {
         Value::Str(key) => Some(key.clone()),
@@ -31,12 +31,6 @@ pub fn key(value: &Value) -> Option<SmolStr> {
         Value::Float(number) => Some(number.to_smolstr()),
         Value::Null | Value::List(_) | Value::Map(_) => None,
     }
-}
-
-/// Numbers pass through JSON on their way to Kubernetes, where 1.0 is 1.
-pub fn from_float(number: f64) -> Value {
-    const LIMIT: f64 = (1_u64 << 63) as f64;
-    if number.fract() == 0.0 && number.abs() < LIMIT { Value::Int(number as i64) } else { Value::Float(number) }
 }
 
 fn word(text: &str) -> Option<Value> {
@@ -67,7 +61,7 @@ fn number(text: &str) -> Option<Value> {
     int(&plain).or_else(|| float(&plain))
 }
 
-/// Decimal, or with the prefix of another base: `0x`, `0b`, `0o` or a mere `0`, which is octal too.
+/// A decimal integer, or one with the prefix of another base: `0x`, `0b`, `0o` or `0`. The last two are octal.
 fn int(text: &str) -> Option<Value> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -89,7 +83,7 @@ fn int(text: &str) -> Option<Value> {
             let number = if negative { -magnitude } else { magnitude };
             Some(i64::try_from(number).map_or(Value::Float(number as f64), Value::Int))
         }
-        // Too large for any integer type; what is written in decimal is still a float.
+        // Too large for any integer type. A decimal number is then read as a float.
         Err(_) => None,
     }
 }
@@ -97,7 +91,7 @@ fn int(text: &str) -> Option<Value> {
 fn float(text: &str) -> Option<Value> {
     let plain = text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     let number: f64 = plain.then(|| text.parse().ok())??;
-    number.is_finite().then(|| from_float(number))
+    number.is_finite().then(|| Value::number(number))
 }
 
 #[cfg(test)]
@@ -105,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_scalars_mean_what_they_mean_to_kubectl() {
+    fn plain_scalars_are_read_as_kubectl_reads_them() {
         // Checked against kubectl 1.32: `kubectl label --local -f … a=b -o json`.
         let int = Value::Int;
         let float = Value::Float;

@@ -1,15 +1,16 @@
-//! Whole texts, as people write and break them.
+//! Whole texts, valid and broken.
 
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::object::count;
+use crate::object::count_values;
+use crate::value::MAX_DEPTH;
 use crate::value::Path;
 
 fn yaml(text: &str) -> Value {
-    document(1, &split::split(text)[0]).unwrap().unwrap().body
+    Document::parse(1, &split::split(text)[0]).unwrap().unwrap().parsed.value
 }
 
 fn json(text: &str) -> Value {
@@ -18,7 +19,7 @@ fn json(text: &str) -> Value {
 
 fn read_text(text: &str) -> Reading {
     let mut reading = read(&Arc::from("f.yaml"), text);
-    settle_scopes(&mut reading.objects, &mut reading.problems, |_, _| false);
+    settle_namespaces(&mut reading.objects, &mut reading.problems, |_, _| false);
     reading
 }
 
@@ -36,7 +37,7 @@ fn object(name: &str) -> String {
 }
 
 #[test]
-fn yaml_means_what_it_means_to_kubectl() {
+fn yaml_is_read_as_kubectl_reads_it() {
     for (text, expected) in [
         (
             "a: on\nb: 'on'\nc: \"5\"\nd: !!str 5\ne: !other 5\nf: !!int '7'",
@@ -59,7 +60,7 @@ fn yaml_means_what_it_means_to_kubectl() {
 }
 
 #[test]
-fn places_follow_values_into_their_order() {
+fn locations_follow_values_when_keys_are_sorted() {
     let text = "kind: K\napiVersion: g/v1\nmetadata:\n  namespace: ns\n  name: x\nspec:\n  b: [1, {z: 2, a: 3}]\n  a:\n    - q\n  b: [5]\n  c:\n";
     let object = read_text(text).objects.remove(0);
     for (path, line, column) in [
@@ -74,28 +75,28 @@ fn places_follow_values_into_their_order() {
         ("spec.b[1].a", 10, 6),
         ("spec.c", 11, 3),
     ] {
-        let location = object.source.locate(&object.body, &Path::parse(path)).unwrap();
+        let location = object.locate(&Path::parse(path)).unwrap();
         assert_eq!((location.line, location.column), (line, column), "{path}");
     }
 }
 
 #[test]
-fn places_of_merged_values_are_where_they_are_written() {
+fn merged_values_are_located_where_they_are_written() {
     let text =
         "apiVersion: v1\nkind: K\nmetadata: {name: x}\nbase: &b\n  k: 1\n  c: 2\nspec:\n  d: 1\n  <<: *b\n  a: 2\n";
     let object = read_text(text).objects.remove(0);
     for (path, line) in [("spec.a", 10), ("spec.c", 6), ("spec.d", 8), ("spec.k", 5)] {
-        assert_eq!(object.source.locate(&object.body, &Path::parse(path)).unwrap().line, line, "{path}");
+        assert_eq!(object.locate(&Path::parse(path)).unwrap().line, line, "{path}");
     }
 }
 
 #[test]
-fn json_has_places_too() {
+fn json_has_locations_too() {
     let text = "{\"kind\": \"K\", \"apiVersion\": \"v1\",\n \"metadata\": {\"name\": \"x\"},\n \"spec\": [1,\n  {\"b\": \"\\u00e9\\ud83d\\ude00\\n\", \"a\": -1.5e1}]}\n";
     let object = read_text(text).objects.remove(0);
     assert_eq!(object.body.get("spec"), Some(&json(r#"[1,{"a":-15,"b":"é😀\n"}]"#)));
     for (path, line, column) in [("apiVersion", 1, 29), ("spec", 3, 10), ("spec[1]", 4, 3), ("spec[1].a", 4, 38)] {
-        let location = object.source.locate(&object.body, &Path::parse(path)).unwrap();
+        let location = object.locate(&Path::parse(path)).unwrap();
         assert_eq!((location.line, location.column), (line, column), "{path}");
     }
 }
@@ -111,7 +112,7 @@ fn a_broken_document_does_not_lose_the_others() {
 }
 
 #[test]
-fn keys_that_are_there_twice_are_told() {
+fn repeated_keys_are_problems() {
     let two = object("one") + "spec:\n  a: 1\n" + &object("two") + "spec:\n  b: 1\n";
     let reading = read_text(&two);
     assert_eq!(names(&reading), ["Service/default/two"]);
@@ -123,19 +124,19 @@ fn keys_that_are_there_twice_are_told() {
     ");
     let nested = object("x") + "spec:\n- 1\n- a.b: 1\n  a.b: 2\n  c: {d: 1, d: 1, e: 1}\n  a.b: 3\n";
     let nested = read_text(&nested).problems;
-    let told: Vec<_> = nested.iter().map(|it| (it.location.unwrap().line, it.message.as_str())).collect();
+    let found: Vec<_> = nested.iter().map(|it| (it.location.unwrap().line, it.message.as_str())).collect();
     assert_eq!(
-        told,
+        found,
         [
             (9, "`spec[1].c.d` is written again on line 9:16, and only that one counts"),
             (7, "`spec[1][\"a.b\"]` is written again on line 10, and only that one counts"),
         ]
     );
     let json = "{\"apiVersion\": \"v1\", \"kind\": \"K\", \"metadata\": {\"name\": \"x\",\n\"name\": \"y\"}}";
-    let told = problems(json);
+    let shown = problems(json);
     assert!(
-        told.starts_with("error: `metadata.name` is written again on line 2, and only that one counts\n"),
-        "{told}"
+        shown.starts_with("error: `metadata.name` is written again on line 2, and only that one counts\n"),
+        "{shown}"
     );
     assert_eq!(problems(&(object("x") + "b: &b {a: 1}\nc: {a: 2, <<: *b, a: 3, d: {<<: *b, a: 4}}\n")), "");
     assert!(problems(&(object("x") + "b: &b {e: 1}\nc: {a: 2, a: 3, d: {<<: *b, e: 4}, <<: *b}\n")).contains("`c.a`"));
@@ -143,12 +144,11 @@ fn keys_that_are_there_twice_are_told() {
 }
 
 #[test]
-fn lists_are_their_items() {
+fn the_objects_of_a_list_are_its_items() {
     let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: a}\n- apiVersion: v1\n  kind: List\n  items:\n  - {apiVersion: v1, kind: Namespace, metadata: {name: b, namespace: ignored}}\n";
     let reading = read_text(text);
     assert_eq!(names(&reading), ["Service/default/a", "Namespace/b"]);
-    let Object { source, body, .. } = &reading.objects[1];
-    assert_eq!(source.locate(body, &Path::parse("metadata.name")).unwrap().line, 10);
+    assert_eq!(reading.objects[1].locate(&Path::parse("metadata.name")).unwrap().line, 10);
 
     let typed = r#"{"apiVersion":"gateway.networking.k8s.io/v1","kind":"GatewayList","items":[{"metadata":{"name":"g","namespace":"n"}}]}"#;
     let reading = read_text(typed);
@@ -157,12 +157,12 @@ fn lists_are_their_items() {
 }
 
 #[test]
-fn what_is_long_and_says_nothing_is_dropped() {
+fn managed_fields_and_the_last_applied_configuration_are_dropped() {
     let text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations:\n    x: z\n    kubectl.kubernetes.io/last-applied-configuration: '{}'\n  managedFields:\n  - manager: kubectl\nspec:\n  ports: []\n";
     let object = read_text(text).objects.remove(0);
     assert_eq!(object.body.get("metadata"), Some(&json(r#"{"annotations":{"x":"z"},"name":"a"}"#)));
     for (path, line) in [("spec.ports", 11), ("metadata.annotations.x", 6), ("metadata.name", 4)] {
-        assert_eq!(object.source.locate(&object.body, &Path::parse(path)).unwrap().line, line, "{path}");
+        assert_eq!(object.locate(&Path::parse(path)).unwrap().line, line, "{path}");
     }
 }
 
@@ -175,16 +175,14 @@ fn crds_and_policy_kinds_say_what_is_cluster_scoped() {
 }
 
 #[test]
-fn nested_objects_have_their_own_places() {
+fn nested_objects_have_their_own_locations() {
     let text = "apiVersion: attache.dev/v1alpha1\nkind: PolicyTest\nmetadata: {name: t}\nspec:\n  objects:\n  - apiVersion: v1\n    kind: Service\n    metadata:\n      name: s\n  - 5\n";
     let test = read_text(text).objects.remove(0);
-    let reading = nested(&test, &Path::parse("spec.objects"));
+    let reading = nested_objects(&test, &Path::parse("spec.objects"));
     assert_eq!(reading.objects[0].id.to_string(), "Service/s");
-    assert_eq!(
-        Problem::error("x").at(&reading.objects[0], Path::parse("metadata.name")).file_location().unwrap(),
-        "f.yaml:9:13"
-    );
-    assert_eq!(reading.problems[0].file_location().unwrap(), "f.yaml:10:5");
+    let name = reading.objects[0].file_location(&Path::parse("metadata.name"));
+    assert_eq!(name.unwrap().to_string(), "f.yaml:9:13");
+    assert_eq!(reading.problems[0].file_location().unwrap().to_string(), "f.yaml:10:5");
 }
 
 #[test]
@@ -263,7 +261,7 @@ fn every_mistake_has_its_message() {
     insta::assert_snapshot!(shown.join("\n"));
 }
 
-/// Text made of what means something to a reader of YAML or JSON.
+/// Text made of fragments that are significant in YAML or JSON.
 fn fragments() -> impl Strategy<Value = String> {
     let fragment = prop_oneof![
         8 => prop::sample::select(vec![
@@ -281,9 +279,9 @@ fn fragments() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_is_objects_and_problems(text in fragments()) {
+    fn any_text_gives_objects_that_can_be_written_and_read_again(text in fragments()) {
         for object in read_text(&text).objects {
-            prop_assert_eq!(object.source.locations.len(), count(&object.body));
+            prop_assert_eq!(object.source.locations.len(), count_values(&object.body));
             let yaml = to_yaml(&object.body);
             prop_assert_eq!(read_value(&yaml), Ok(object.body), "{}", yaml);
         }

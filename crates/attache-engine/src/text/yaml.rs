@@ -1,20 +1,21 @@
-//! One YAML document, read as kubectl reads it.
+//! Reads YAML as kubectl does.
 
 use granit_parser::{ErrorKind, Event, Marker, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
-use super::build::{Builder, Built, Collection, MAX_DEPTH, too_deep};
-use super::split::Part;
-use super::{Fault, base64, scalar};
+use super::build::{Builder, Collection, ParsedValue};
+use super::scalar;
+use super::split::DocumentText;
+use super::syntax_error::SyntaxError;
 use crate::object::SourceLocation;
-use crate::value::Value;
+use crate::value::{MAX_DEPTH, Value, decode_base64};
 
 /// `None` if the document is empty.
-pub fn read(part: &Part) -> Result<Option<Built>, Fault> {
-    let Part { text, start } = *part;
-    let mut reader = Reader { builder: Builder::default(), start };
+pub fn parse(document: &DocumentText) -> Result<Option<ParsedValue>, SyntaxError> {
+    let DocumentText { text, start } = *document;
+    let mut reader = YamlReader { builder: Builder::default(), start };
     let mut parser = Parser::new_from_str_with_options(text, options());
     while let Some(next) = parser.next_event() {
-        let (event, span) = next.map_err(|error| reader.fault(&error))?;
+        let (event, span) = next.map_err(|error| reader.syntax_error(&error))?;
         reader.event(event, &span)?;
     }
     Ok(reader.builder.take())
@@ -24,20 +25,20 @@ fn options() -> Options {
     granit_parser::options! { emit_comments: false, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH }
 }
 
-struct Reader {
+struct YamlReader {
     builder: Builder,
     start: SourceLocation,
 }
 
-impl Reader {
-    fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), Fault> {
+impl YamlReader {
+    fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), SyntaxError> {
         let location = self.location(&span.start);
         if self.builder.wants_key() {
             return self.key(event, location);
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                // Nothing was written: the key is all there is to point at.
+                // An empty value has no text of its own, so its location is that of its key.
                 let key = self.builder.key_location().filter(|_| span.start == span.end);
                 let location = key.unwrap_or(location);
                 let value = value(&text, style, tag.as_deref(), location)?;
@@ -48,18 +49,18 @@ impl Reader {
             Event::SequenceEnd | Event::MappingEnd => self.builder.close(),
             Event::Alias(anchor) => match self.builder.alias(anchor, location)? {
                 Some(()) => Ok(()),
-                None => Err(Fault::new(location, "an alias refers to the value that it is in")),
+                None => Err(SyntaxError::new(location, "an alias refers to the value that it is in")),
             },
-            // To us, unlike to YAML, a carriage return alone is no line break, so this document was not cut off.
+            // To YAML a lone carriage return is a line break, to `split` it is not: so `split` missed this document.
             Event::DocumentStart(..) if self.builder.has_root() => {
-                Err(Fault::new(location, "another document starts in the middle of a line")
+                Err(SyntaxError::new(location, "another document starts in the middle of a line")
                     .help("end lines with a line feed"))
             }
             _ => Ok(()),
         }
     }
 
-    fn key(&mut self, event: Event<'_>, location: SourceLocation) -> Result<(), Fault> {
+    fn key(&mut self, event: Event<'_>, location: SourceLocation) -> Result<(), SyntaxError> {
         let key = match event {
             Event::MappingEnd => return self.builder.close(),
             Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<" => {
@@ -75,20 +76,20 @@ impl Reader {
             _ => None,
         };
         let Some(key) = key else {
-            return Err(Fault::new(location, "a key must be a string, a number or a boolean"));
+            return Err(SyntaxError::new(location, "a key must be a string, a number or a boolean"));
         };
         self.builder.key(key, location);
         Ok(())
     }
 
-    /// A block starts below its key, but a reader looks for the key.
+    /// A block collection starts on the line below its key. People look for the key, so its location is that of the key.
     fn open(
         &mut self,
         kind: Collection,
         style: StructureStyle,
         location: SourceLocation,
         anchor: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SyntaxError> {
         let key = self.builder.key_location().filter(|_| style == StructureStyle::Block);
         self.builder.open(kind, key.unwrap_or(location), anchor)
     }
@@ -100,12 +101,12 @@ impl Reader {
         SourceLocation { line: self.start.line.saturating_add(line).saturating_sub(1), column }
     }
 
-    fn fault(&self, error: &ScanError) -> Fault {
+    fn syntax_error(&self, error: &ScanError) -> SyntaxError {
         let location = self.location(error.marker());
         let help = match error.kind() {
-            ErrorKind::RecursionLimitExceeded => return too_deep(location),
+            ErrorKind::RecursionLimitExceeded => return SyntaxError::too_deep(location),
             ErrorKind::UnknownAnchor => {
-                return Fault::new(location, "an alias refers to an anchor that this document does not have");
+                return SyntaxError::new(location, "an alias refers to an anchor that this document does not have");
             }
             ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation => {
                 "indent with spaces"
@@ -116,13 +117,13 @@ impl Reader {
             ErrorKind::UnclosedQuotedScalar | ErrorKind::DocumentIndicatorInQuotedScalar => {
                 "close the quoted string that starts here"
             }
-            _ => return Fault::new(location, format!("not valid YAML: {}", error.info())),
+            _ => return SyntaxError::new(location, format!("not valid YAML: {}", error.info())),
         };
-        Fault::new(location, format!("not valid YAML: {}", error.info())).help(help)
+        SyntaxError::new(location, format!("not valid YAML: {}", error.info())).help(help)
     }
 }
 
-fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, location: SourceLocation) -> Result<Value, Fault> {
+fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, location: SourceLocation) -> Result<Value, SyntaxError> {
     let value = match tag {
         None if style == ScalarStyle::Plain => scalar::resolve(text),
         None => Value::str(text),
@@ -130,23 +131,23 @@ fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, location: SourceLoca
     };
     match value {
         Value::Float(number) if !number.is_finite() => {
-            Err(Fault::new(location, format!("`{text}` is not a number in JSON"))
+            Err(SyntaxError::new(location, format!("`{text}` is not a number in JSON"))
                 .help(format!("quote it if it is a string: `\"{text}\"`")))
         }
         value => Ok(value),
     }
 }
 
-/// An explicit tag: `!!str 5`. Tags of others do not change what is written.
-fn tagged(text: &str, tag: &Tag, location: SourceLocation) -> Result<Value, Fault> {
+/// A scalar with an explicit tag, as in `!!str 5`. A tag that is not one of YAML's own has no effect.
+fn tagged(text: &str, tag: &Tag, location: SourceLocation) -> Result<Value, SyntaxError> {
     let name = tag.suffix_in_namespace("tag:yaml.org,2002:").unwrap_or_default();
     let value = match &*name {
-        "binary" => base64::decode(text).and_then(|bytes| String::from_utf8(bytes).ok()).map(Value::str),
+        "binary" => decode_base64(text).and_then(|bytes| String::from_utf8(bytes).ok()).map(Value::str),
         "bool" => Some(scalar::resolve(text)).filter(|value| matches!(value, Value::Bool(_))),
         "int" => Some(scalar::resolve(text)).filter(|value| matches!(value, Value::Int(_))),
         "float" => Some(scalar::resolve(text)).filter(|value| matches!(value, Value::Int(_) | Value::Float(_))),
         "null" => Some(scalar::resolve(text)).filter(Value::is_null),
         _ => Some(Value::str(text)),
     };
-    value.ok_or_else(|| Fault::new(location, format!("`{text}` is not a valid `!!{name}`")))
+    value.ok_or_else(|| SyntaxError::new(location, format!("`{text}` is not a valid `!!{name}`")))
 }

@@ -1,6 +1,6 @@
-//! A compact, immutable JSON value. Lists and maps are shared, so a copy costs one counter; maps are
-//! sorted by key, so equal values are equal byte for byte whatever order they were written in.
+//! Compact, immutable JSON values, and paths into them.
 
+mod base64;
 mod path;
 
 use std::cmp::Ordering;
@@ -12,26 +12,55 @@ use smol_str::SmolStr;
 
 pub use path::{Path, Segment};
 
+pub(crate) use base64::decode_base64;
+
+/// How many levels of lists and maps a document may have. The deepest real documents are CRDs, with some 60 levels. Values are
+/// walked recursively: this many levels fit on any stack.
+pub const MAX_DEPTH: usize = 200;
+
+/// A JSON value.
+///
+/// Lists and maps are shared: a clone only increments a counter. Maps are sorted by key, so two values are equal, and print
+/// the same, regardless of the order in which they were written.
+///
+/// ```
+/// use attache_engine::value::Value;
+/// use serde_json::json;
+///
+/// let spec = Value::from(json!({"retries": {"attempts": 2}, "hosts": ["a", "b"]}));
+/// assert_eq!(spec.at(&["retries", "attempts"]).and_then(Value::as_int), Some(2));
+/// assert_eq!(spec.list_at("hosts").len(), 2);
+/// assert_eq!(spec.get("timeout"), None);
+/// assert_eq!(serde_json::to_string(&spec).unwrap(), r#"{"hosts":["a","b"],"retries":{"attempts":2}}"#);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub enum Value {
+    /// `null`
     #[default]
     Null,
+    /// `true` or `false`
     Bool(bool),
+    /// A number without a fraction.
     Int(i64),
+    /// Any other number.
     Float(f64),
+    /// A string.
     Str(SmolStr),
+    /// An array.
     List(Arc<[Value]>),
+    /// An object.
     Map(Map),
 }
 
-/// Entries sorted by key, each key once.
+/// The entries of a JSON object, sorted by key, each key once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Map(Arc<[Entry]>);
 
+/// A key and its value.
 pub type Entry = (SmolStr, Value);
 
 impl Map {
-    /// Of entries with the same key, the last wins.
+    /// A map with these entries. Of several entries with the same key, the last one is kept.
     pub fn from_entries(mut entries: Vec<Entry>) -> Self {
         if !entries.is_sorted_by(|a, b| a.0 < b.0) {
             entries.sort_by(|a, b| a.0.cmp(&b.0));
@@ -42,15 +71,16 @@ impl Map {
         Map(entries.into())
     }
 
-    /// Of entries that are sorted by key, each key once.
+    /// A map with these entries, which must be sorted by key, each key once.
     pub(crate) fn sorted(entries: impl Iterator<Item = Entry>) -> Self {
         let map = Map(entries.collect());
         debug_assert!(map.0.is_sorted_by(|a, b| a.0 < b.0));
         map
     }
 
+    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        // Most maps are small: comparing a few short keys beats a binary search's branches.
+        // Most maps are small, and to compare a few short keys is faster than a binary search.
         if self.0.len() <= 8 {
             return self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v);
         }
@@ -58,14 +88,17 @@ impl Map {
         Some(&self.0[at].1)
     }
 
+    /// The entries, sorted by key.
     pub fn entries(&self) -> &[Entry] {
         &self.0
     }
 
+    /// How many entries there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -80,42 +113,53 @@ impl Map {
         Map(entries.into())
     }
 
-    /// This map without the entries that `drop` holds for.
-    pub fn without(&self, drop: impl Fn(&str) -> bool) -> Map {
-        if !self.0.iter().any(|(k, _)| drop(k)) {
+    /// This map without the keys for which `is_dropped` is true.
+    pub fn without(&self, is_dropped: impl Fn(&str) -> bool) -> Map {
+        if !self.0.iter().any(|(k, _)| is_dropped(k)) {
             return self.clone();
         }
-        Map(self.0.iter().filter(|(k, _)| !drop(k)).cloned().collect())
+        Map(self.0.iter().filter(|(k, _)| !is_dropped(k)).cloned().collect())
     }
 }
 
 impl Value {
+    /// A string.
     pub fn str(text: impl Into<SmolStr>) -> Value {
         Value::Str(text.into())
     }
 
+    /// A number: [`Value::Int`] if it has no fraction, because in JSON, and so in Kubernetes, 1.0 is 1.
+    pub fn number(number: f64) -> Value {
+        const LIMIT: f64 = (1_u64 << 63) as f64;
+        if number.fract() == 0.0 && number.abs() < LIMIT { Value::Int(number as i64) } else { Value::Float(number) }
+    }
+
+    /// A list of these items.
     pub fn list(items: Vec<Value>) -> Value {
         Value::List(items.into())
     }
 
+    /// A map with these entries. Of several entries with the same key, the last one is kept.
     pub fn map(entries: Vec<Entry>) -> Value {
         Value::Map(Map::from_entries(entries))
     }
 
-    /// The field `key` of a map; `None` for anything else.
+    /// The field `key` of a map. `None` for other values.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_map()?.get(key)
     }
 
-    /// The value at a chain of fields.
+    /// The value at a sequence of nested fields.
     pub fn at(&self, keys: &[&str]) -> Option<&Value> {
         keys.iter().try_fold(self, |value, key| value.get(key))
     }
 
+    /// The string at the field `key` of a map.
     pub fn get_str(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
     }
 
+    /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Str(text) => Some(text),
@@ -123,6 +167,7 @@ impl Value {
         }
     }
 
+    /// The number of an integer.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Value::Int(number) => Some(*number),
@@ -130,6 +175,7 @@ impl Value {
         }
     }
 
+    /// The value of a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(bool) => Some(*bool),
@@ -137,6 +183,7 @@ impl Value {
         }
     }
 
+    /// The entries of a map.
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Value::Map(map) => Some(map),
@@ -144,7 +191,7 @@ impl Value {
         }
     }
 
-    /// The items of a list; none for anything else.
+    /// The items of a list. Empty for other values.
     pub fn items(&self) -> &[Value] {
         match self {
             Value::List(items) => items,
@@ -152,21 +199,22 @@ impl Value {
         }
     }
 
-    /// The entries of a map; none for anything else.
+    /// The entries of a map. Empty for other values.
     pub fn entries(&self) -> &[Entry] {
         self.as_map().map_or(&[], Map::entries)
     }
 
-    /// The items of the list at `key`; none if there is no such list.
+    /// The items of the list at the field `key`. Empty if there is no such list.
     pub fn list_at(&self, key: &str) -> &[Value] {
         self.get(key).map_or(&[], Value::items)
     }
 
+    /// Whether this is null.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 
-    /// What kind of value this is, in the words of an error message.
+    /// The type of this value in the words of an error message, as in `a list`.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -178,7 +226,8 @@ impl Value {
         }
     }
 
-    fn rank(&self) -> u8 {
+    /// The position of this value's type in the order of values.
+    fn type_order(&self) -> u8 {
         match self {
             Value::Null => 0,
             Value::Bool(_) => 1,
@@ -210,7 +259,7 @@ impl Eq for Value {}
 
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.rank().hash(state);
+        self.type_order().hash(state);
         match self {
             Value::Null => {}
             Value::Bool(bool) => bool.hash(state),
@@ -238,7 +287,7 @@ impl Ord for Value {
             (Value::Str(a), Value::Str(b)) => a.cmp(b),
             (Value::List(a), Value::List(b)) => a.cmp(b),
             (Value::Map(a), Value::Map(b)) => a.0.cmp(&b.0),
-            _ => self.rank().cmp(&other.rank()),
+            _ => self.type_order().cmp(&other.type_order()),
         }
     }
 }
@@ -279,21 +328,27 @@ impl From<&str> for Value {
     }
 }
 
-impl From<serde_json::Value> for Value {
-    fn from(json: serde_json::Value) -> Self {
+impl From<&serde_json::Value> for Value {
+    fn from(json: &serde_json::Value) -> Self {
         match json {
             serde_json::Value::Null => Value::Null,
-            serde_json::Value::Bool(bool) => Value::Bool(bool),
+            serde_json::Value::Bool(bool) => Value::Bool(*bool),
             serde_json::Value::Number(number) => match number.as_i64() {
                 Some(int) => Value::Int(int),
-                None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+                None => Value::number(number.as_f64().unwrap_or(f64::NAN)),
             },
-            serde_json::Value::String(text) => Value::Str(text.into()),
-            serde_json::Value::Array(items) => Value::list(items.into_iter().map(Value::from).collect()),
+            serde_json::Value::String(text) => Value::str(text),
+            serde_json::Value::Array(items) => Value::list(items.iter().map(Value::from).collect()),
             serde_json::Value::Object(fields) => {
-                Value::map(fields.into_iter().map(|(k, v)| (k.into(), v.into())).collect())
+                Value::map(fields.iter().map(|(key, value)| (key.into(), value.into())).collect())
             }
         }
+    }
+}
+
+impl From<serde_json::Value> for Value {
+    fn from(json: serde_json::Value) -> Self {
+        Value::from(&json)
     }
 }
 
@@ -307,7 +362,15 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_equal_keys_wins() {
+    fn a_number_without_a_fraction_is_an_integer() {
+        assert_eq!(Value::number(-3.0), Value::Int(-3));
+        assert_eq!(Value::number(0.5), Value::Float(0.5));
+        assert_eq!(Value::number(1e19), Value::Float(1e19));
+        assert_eq!(Value::from(serde_json::json!([1.0, 1.5])), Value::list(vec![Value::Int(1), Value::Float(1.5)]));
+    }
+
+    #[test]
+    fn the_last_of_several_entries_with_one_key_is_kept() {
         let map = Map::from_entries(vec![
             ("b".into(), Value::Int(1)),
             ("a".into(), Value::Int(2)),

@@ -1,4 +1,4 @@
-//! Where a value stands inside another: `rules.authentication.a`, `spec.rules[0].filters[0]`.
+//! Paths to values inside other values: `rules.authentication.a`, `spec.rules[0].filters[0]`.
 
 use std::fmt;
 
@@ -6,21 +6,40 @@ use smol_str::SmolStr;
 
 use super::Value;
 
+/// One step of a [`Path`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
+    /// A field of a map.
     Key(SmolStr),
+    /// An item of a list, from 0.
     Index(usize),
 }
 
+/// The path to a value inside another.
+///
+/// ```
+/// use attache_engine::value::{Path, Value};
+/// use serde_json::json;
+///
+/// let spec = Value::from(json!({"rules": [{"name": "a"}, {"name": "b"}]}));
+/// let path = Path::parse("rules[1].name");
+/// assert_eq!(path.resolve(&spec), Some(&Value::str("b")));
+/// assert!(path.starts_with(&Path::parse("rules")));
+///
+/// // Keys with special characters are quoted.
+/// let label = Path::parse("metadata.labels").key("example.io/tier");
+/// assert_eq!(label.to_string(), r#"metadata.labels["example.io/tier"]"#);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Vec<Segment>);
 
 impl Path {
+    /// A path of these segments.
     pub fn new(segments: Vec<Segment>) -> Self {
         Path(segments)
     }
 
-    /// Reads `a.b[0]["x.y"]`. Anything that is not an index is a key, so every text is a path.
+    /// Parses a path such as `a.b[0]["x.y"]`. Every text is a path: what is not an index is a key.
     pub fn parse(text: &str) -> Path {
         let mut segments = Vec::new();
         let mut rest = text;
@@ -40,44 +59,50 @@ impl Path {
             }
             let first = rest.chars().next().map_or(0, char::len_utf8);
             let end = rest[first..].find(['.', '[']).map_or(rest.len(), |at| at + first);
-            // A bracket that is not an index belongs to the key it stands in.
+            // A bracket that is not an index is part of the key.
             segments.push(Segment::Key(rest[..end].into()));
             rest = rest[end..].strip_prefix('.').unwrap_or(&rest[end..]);
         }
         Path(segments)
     }
 
+    /// The segments, outermost first.
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }
 
+    /// Whether this is the path to the whole value.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// This path, followed by a key.
     pub fn key(&self, key: impl Into<SmolStr>) -> Path {
         self.with(Segment::Key(key.into()))
     }
 
+    /// This path, followed by an index.
     pub fn index(&self, index: usize) -> Path {
         self.with(Segment::Index(index))
     }
 
+    /// Whether `prefix` is this path, or leads to a value around it.
     pub fn starts_with(&self, prefix: &Path) -> bool {
         self.0.starts_with(&prefix.0)
     }
 
-    /// Whether this is what somebody calls `name`, or part of it: a dotted path, or its last word.
-    pub fn is_called(&self, name: &str) -> bool {
+    /// Whether `name` stands for this path: a path that overlaps with it, or its last segments.
+    pub fn matches_name(&self, name: &str) -> bool {
         let path = Path::parse(name);
-        self.starts_with(&path) || path.starts_with(self) || self.to_string().ends_with(&format!(".{name}"))
+        self.overlaps(&path) || self.to_string().ends_with(&format!(".{name}"))
     }
 
-    /// Whether one of the two leads to the other.
-    pub fn concerns(&self, other: &Path) -> bool {
+    /// Whether one of the two paths starts with the other.
+    pub fn overlaps(&self, other: &Path) -> bool {
         self.starts_with(other) || other.starts_with(self)
     }
 
+    /// The value at this path inside `value`.
     pub fn resolve<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(value, |value, segment| match segment {
             Segment::Key(key) => value.get(key),
@@ -92,7 +117,7 @@ impl Path {
     }
 }
 
-/// Reads a key up to `"]`, and says what comes after. Within, a backslash makes the next character ordinary.
+/// A key up to `"]`, and the text after it. A backslash escapes the next character.
 fn quoted(text: &str) -> Option<(SmolStr, &str)> {
     let mut key = String::new();
     let mut rest = text.chars();
@@ -127,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_read_back() {
+    fn a_path_that_is_printed_is_parsed_as_the_same_path() {
         for text in [
             "a",
             "a.b[0].c",
@@ -143,5 +168,16 @@ mod tests {
             assert_eq!(Path::parse(&path.to_string()), path, "{text}");
         }
         assert_eq!(Path::parse("a.b[0]").to_string(), "a.b[0]");
+    }
+
+    #[test]
+    fn a_name_matches_paths_around_and_below_it_and_those_that_end_with_it() {
+        let path = Path::parse("rules.authentication.jwt");
+        for name in ["rules", "rules.authentication", "jwt", "authentication.jwt", "rules.authentication.jwt.issuer"] {
+            assert!(path.matches_name(name), "{name}");
+        }
+        for name in ["authentication", "wt", "rules.authorization"] {
+            assert!(!path.matches_name(name), "{name}");
+        }
     }
 }

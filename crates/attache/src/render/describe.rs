@@ -56,7 +56,7 @@ impl DescribeView<'_> {
     pub fn title(&self, name: &str, object: Option<&Object>, screen: &mut Screen) -> io::Result<()> {
         let created = object.and_then(|object| object.created).map(|created| format!("created {created}"));
         let place = object.filter(|object| !object.source.file.is_empty()).map(|object| {
-            let place = object.source.locate(&object.body, &Path::default());
+            let place = object.locate(&Path::default());
             match place {
                 Some(SourceLocation { line, .. }) => format!("{}:{line}", object.source.file),
                 None => object.source.file.to_string(),

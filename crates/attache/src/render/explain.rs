@@ -73,7 +73,7 @@ impl ExplainView<'_> {
             table.row([paint(DIM, "all of them, one after the other").into()]);
         } else if lines.is_empty() {
             let is_own = |lost: &&Superseded| lost.by.is_none() && lost.reason != Loss::ConditionFalse;
-            let mut lost = answer.effective().superseded.iter().filter(|lost| lost.path.concerns(field));
+            let mut lost = answer.effective().superseded.iter().filter(|lost| lost.path.overlaps(field));
             let what = match field.is_empty() {
                 true => "nothing is in force".to_owned(),
                 false if lost.any(|lost| is_own(&lost)) => format!("{field} is what the object sets itself"),
@@ -123,7 +123,7 @@ impl ExplainView<'_> {
     /// What a block says, with what lost struck out.
     fn said_lines(&self, answer: &Answer, turn: &BlockTrace, field: &Path, screen: &mut Screen) -> io::Result<()> {
         let lines = self.said(turn).map(|spec| field_lines(spec, field)).unwrap_or_default();
-        let lost: Vec<&Superseded> = answer.lost(turn).filter(|lost| lost.path.concerns(field)).collect();
+        let lost: Vec<&Superseded> = answer.lost(turn).filter(|lost| lost.path.overlaps(field)).collect();
         let shown = cut(lines.len(), self.most_lines);
         let mut table = Table::plain(INDENT);
         let mut told: Vec<&Superseded> = Vec::new();
@@ -176,14 +176,14 @@ impl ExplainView<'_> {
         let mut sentences = Vec::new();
         let set = if before.is_none() { "took" } else { "filled" };
         for (did, paths) in [(set, &turn.filled), ("replaced", &turn.replaced), ("removed", &turn.removed)] {
-            let paths: Vec<String> = paths.iter().filter(|path| path.concerns(field)).map(named).collect();
+            let paths: Vec<String> = paths.iter().filter(|path| path.overlaps(field)).map(named).collect();
             let shown = cut(paths.len(), self.most);
             let more = if shown < paths.len() { format!(" and {} more", paths.len() - shown) } else { String::new() };
             if !paths.is_empty() {
                 sentences.push(format!("{did} {}{more}", paths[..shown].join(", ")));
             }
         }
-        let lost: Vec<&Superseded> = turn.lost.iter().filter(|lost| lost.path.concerns(field)).collect();
+        let lost: Vec<&Superseded> = turn.lost.iter().filter(|lost| lost.path.overlaps(field)).collect();
         let block = block(self.input, turn);
         match lost.first().map(|lost| lost.reason) {
             Some(Loss::ConditionFalse) => {

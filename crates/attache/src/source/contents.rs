@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use attache_engine::incremental::Edit;
 use attache_engine::object::{Object, ObjectRef, Objects};
 use attache_engine::problem::Problem;
-use attache_engine::text::{declares_scope, settle_scopes};
+use attache_engine::text::{declares_resource_scope, settle_namespaces};
 
 use super::duplicates;
 
@@ -41,10 +41,10 @@ impl Contents {
         let mut ranks: BTreeSet<Rank> = fresh.keys().cloned().collect();
         let mut touched: HashSet<ObjectRef> = HashSet::new();
         let mut touch = |objects: &[Object]| touched.extend(objects.iter().map(|object| object.id.clone()));
-        let mut declares = fresh.values().flatten().any(declares_scope);
+        let mut declares = fresh.values().flatten().any(declares_resource_scope);
         for (rank, objects) in fresh {
             let before = self.files.insert(rank, objects).unwrap_or_default();
-            declares |= before.iter().any(declares_scope);
+            declares |= before.iter().any(declares_resource_scope);
             touch(&before);
         }
         if declares {
@@ -61,7 +61,7 @@ impl Contents {
     /// Finds out which objects of some files live in a namespace. All that declare it are among them, or none.
     fn settle(&mut self, ranks: &BTreeSet<Rank>, cluster_scoped: impl Fn(&str, &str) -> bool) {
         let others = self.files.iter().filter(|(rank, _)| !ranks.contains(rank)).flat_map(|(_, objects)| objects);
-        let mut objects: Vec<Object> = others.filter(|object| declares_scope(object)).cloned().collect();
+        let mut objects: Vec<Object> = others.filter(|object| declares_resource_scope(object)).cloned().collect();
         let declarations = objects.len();
         let mut lengths = Vec::with_capacity(ranks.len());
         for (_, file) in self.files.iter_mut().filter(|(rank, _)| ranks.contains(rank)) {
@@ -72,7 +72,7 @@ impl Contents {
             let written = object.body.at(&["metadata", "namespace"]).and_then(|namespace| namespace.as_str());
             object.id.namespace = written.unwrap_or_default().into();
         }
-        settle_scopes(&mut objects, &mut [], cluster_scoped);
+        settle_namespaces(&mut objects, &mut [], cluster_scoped);
         let mut settled = objects.into_iter().skip(declarations);
         for ((_, file), length) in self.files.iter_mut().filter(|(rank, _)| ranks.contains(rank)).zip(lengths) {
             file.extend(settled.by_ref().take(length));

@@ -3,6 +3,7 @@
 use attache_engine::object::Object;
 use attache_engine::persistent::hash;
 use attache_engine::problem::Problem;
+use attache_engine::value::Path;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
@@ -37,7 +38,7 @@ fn pairs(objects: &[Object]) -> Vec<(usize, usize)> {
 }
 
 pub fn twice(earlier: &Object, object: &Object) -> Problem {
-    let earlier = Problem::warning("").about(earlier).file_location().unwrap_or_default();
+    let earlier = earlier.file_location(&Path::default()).map(|it| it.to_string()).unwrap_or_default();
     let message = format!("`{}` is there twice: this one replaces the one in {earlier}", object.id);
     Problem::warning(message).about(object).help("remove one of the two")
 }

@@ -54,7 +54,7 @@ pub fn read_all(inputs: &[PathBuf], quiet: bool) -> Reading {
 /// Each object once, and in a namespace only if its kind is.
 pub fn settle(reading: Reading, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
     let Reading { mut objects, mut problems } = reading;
-    text::settle_scopes(&mut objects, &mut problems, cluster_scoped);
+    text::settle_namespaces(&mut objects, &mut problems, cluster_scoped);
     let (objects, warnings) = duplicates::keep_last(objects);
     Reading { objects, problems: [problems, warnings].concat() }
 }

@@ -78,7 +78,7 @@ impl<'t> Checker<'t> {
                     self.outcome.problems.push(problem.at(document, path.key(field)));
                 }
                 Err(CheckError::Unmet { about, mismatch }) => {
-                    let location = document.source.locate(&document.body, path);
+                    let location = document.locate(path);
                     self.outcome.failures.push(UnmetExpectation { about, location, mismatch });
                 }
             }

@@ -40,7 +40,7 @@ pub fn read(document: &Object) -> Result<PolicyTest, Vec<Problem>> {
         let problem = Problem::error("the test expects nothing").at(document, Path::parse("spec.expect"));
         problems.push(problem.help("list what must hold, for example in `spec.expect.effective`"));
     }
-    let inline = text::nested(document, &Path::parse("spec.objects"));
+    let inline = text::nested_objects(document, &Path::parse("spec.objects"));
     problems.extend(inline.problems.into_iter().filter(Problem::is_error));
     let from_short_form = short_form::expand(&topology).unwrap_or_else(|mistakes| {
         let at = |line| Path::parse("spec.topology").index(line);

@@ -138,5 +138,5 @@ pub fn object(id: ObjectRef, version: &str, spec: Json) -> Object {
         metadata["namespace"] = json!(&*id.namespace);
     }
     let body = json!({"apiVersion": api_version, "kind": &*id.kind, "metadata": metadata, "spec": spec});
-    Object { id, version: version.into(), created: None, body: body.into(), source: Source::default() }
+    Object::assemble(id, version.into(), body.into(), Source::default()).0
 }

@@ -154,14 +154,15 @@ fn certificates_must_be_there_be_pem_and_be_granted() {
     ]);
     let secret = |id: &str, pem: &str| {
         let mut secret = of("v1", id, json!(null));
-        secret["data"] = json!({"tls.crt": pem});
+        secret["stringData"] = json!({"tls.crt": pem});
         secret
     };
+    let certificate = "-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----\n";
     let mut docs = json!([
         gateway(json!([{"name": "https", "port": 443, "protocol": "HTTPS", "tls": {"certificateRefs": refs}}])),
-        secret("Secret/good", "CERTIFICATE"),
+        secret("Secret/good", certificate),
         secret("Secret/bad", ""),
-        secret("Secret/b/far", "CERTIFICATE"),
+        secret("Secret/b/far", certificate),
     ]);
     let expected = [
         "InvalidCertificateRef: `tls.crt` of Secret/a/bad is not a PEM certificate",

@@ -8,25 +8,10 @@ mod properties;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::object::{Object, Source};
-use crate::value::Value;
+use crate::object::Object;
 
 pub fn objects(docs: Json) -> Objects {
-    Objects::new(docs.as_array().unwrap().iter().map(object).collect())
-}
-
-fn object(doc: &Json) -> Object {
-    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-    let api_version = text(&doc["apiVersion"]);
-    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
-    let metadata = &doc["metadata"];
-    Object {
-        id: ObjectRef::new(group, &text(&doc["kind"]), &text(&metadata["namespace"]), &text(&metadata["name"])),
-        version: version.into(),
-        created: metadata["creationTimestamp"].as_str().map(|time| time.parse().unwrap()),
-        body: Value::from(doc.clone()),
-        source: Source::default(),
-    }
+    Objects::new(docs.as_array().unwrap().iter().map(|document| Object::from_json(document).unwrap()).collect())
 }
 
 /// A Gateway API object in namespace `a`, from `Kind/name` or `Kind/namespace/name`.

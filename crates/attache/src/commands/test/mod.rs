@@ -148,7 +148,7 @@ fn run(document: &Object, built_in: &[PolicyKind], settings: Settings) -> Case {
         },
     };
     let source = &document.source;
-    let place = source.locate(&document.body, &Default::default()).unwrap_or_default();
+    let place = document.locate(&Default::default()).unwrap_or_default();
     Case { file: Arc::clone(&source.file), name: document.id.name.to_string(), place, outcome }
 }
 

@@ -1,4 +1,4 @@
-//! Which objects live in a namespace. A second pass over all objects, because a CRD may come after them.
+//! Which kinds are namespaced and which are cluster-scoped. A second pass over all objects: a CRD may come after them.
 
 use hashbrown::HashMap;
 use smol_str::SmolStr;
@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use crate::object::{Object, ObjectRef};
 use crate::problem::Problem;
 
-/// The kinds that are cluster-scoped and whose CRD is rarely in the input.
+/// Cluster-scoped kinds whose CRD is rarely in the input.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("", "Namespace"),
     ("", "Node"),
@@ -45,11 +45,17 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("storage.k8s.io", "VolumeAttributesClass"),
 ];
 
-/// Gives every namespaced object without a namespace the namespace `default`, and takes it from cluster-scoped
-/// ones; so it is done with the objects that problems are about. A kind is cluster-scoped if a CRD or a PolicyKind among
-/// the objects says so, else if `cluster_scoped` says so, else if it is known to be.
-pub fn settle_scopes(objects: &mut [Object], problems: &mut [Problem], cluster_scoped: impl Fn(&str, &str) -> bool) {
-    let declared: HashMap<(SmolStr, SmolStr), bool> = objects.iter().filter_map(declaration).collect();
+/// Puts namespaced objects without a namespace into `default`, and removes the namespace of cluster-scoped objects. Does the
+/// same for the objects that problems are about.
+///
+/// A kind is cluster-scoped if a CRD or PolicyKind among the objects says so. If none describes the kind, `cluster_scoped`
+/// decides, and then a list of well-known kinds.
+pub fn settle_namespaces(
+    objects: &mut [Object],
+    problems: &mut [Problem],
+    cluster_scoped: impl Fn(&str, &str) -> bool,
+) {
+    let declared: HashMap<(SmolStr, SmolStr), bool> = objects.iter().filter_map(declared_scope).collect();
     let is_cluster_scoped = |id: &ObjectRef| {
         declared.get(&(id.group.clone(), id.kind.clone())).copied().unwrap_or_else(|| {
             cluster_scoped(&id.group, &id.kind)
@@ -63,29 +69,29 @@ pub fn settle_scopes(objects: &mut [Object], problems: &mut [Problem], cluster_s
             id.namespace = SmolStr::new_static("default");
         }
     };
-    let is_alike = |a: &Object, b: &Object| a.id.kind == b.id.kind && a.id.group == b.id.group;
-    for alike in objects.chunk_by_mut(is_alike) {
-        let cluster = alike.first().is_some_and(|object| is_cluster_scoped(&object.id));
-        alike.iter_mut().for_each(|object| settle(&mut object.id, cluster));
+    let same_kind = |a: &Object, b: &Object| a.id.kind == b.id.kind && a.id.group == b.id.group;
+    for of_one_kind in objects.chunk_by_mut(same_kind) {
+        let cluster = of_one_kind.first().is_some_and(|object| is_cluster_scoped(&object.id));
+        of_one_kind.iter_mut().for_each(|object| settle(&mut object.id, cluster));
     }
     for id in problems.iter_mut().filter_map(|problem| problem.object.as_deref_mut()) {
         settle(id, is_cluster_scoped(id));
     }
 }
 
-/// Whether an object says if those of some kind are cluster-scoped.
-pub fn declares_scope(object: &Object) -> bool {
-    declaration(object).is_some()
+/// Whether an object declares a kind to be namespaced or cluster-scoped.
+pub fn declares_resource_scope(object: &Object) -> bool {
+    declared_scope(object).is_some()
 }
 
-/// The kind that a CRD or a PolicyKind is about, and whether it is cluster-scoped.
-fn declaration(object: &Object) -> Option<((SmolStr, SmolStr), bool)> {
+/// The kind that a CRD or PolicyKind describes, and whether it is cluster-scoped.
+fn declared_scope(object: &Object) -> Option<((SmolStr, SmolStr), bool)> {
     let (group, kind) = described_kind(object)?;
     let cluster = object.spec().get_str("scope")? == "Cluster";
     Some(((group.into(), kind.into()), cluster))
 }
 
-/// The group and kind of the objects that a CRD or a PolicyKind describes.
+/// The group and kind that a CRD or PolicyKind describes.
 pub fn described_kind(object: &Object) -> Option<(&str, &str)> {
     let kind: &[&str] = match (object.id.group.as_str(), object.id.kind.as_str()) {
         ("apiextensions.k8s.io", "CustomResourceDefinition") => &["names", "kind"],

@@ -1,65 +1,68 @@
-//! A long list in JSON, as `kubectl get -o json` prints it, is read at several places at once.
+//! Reads one long JSON list, as `kubectl get -o json` prints it, on all cores.
 //!
-//! Where an item starts is not known before all that precedes it has been read, but it can be guessed: items start alike. The
-//! guesses were right if whoever reads from one of them arrives at the next.
+//! Where an item starts is known only after all text before it has been read. But it can be guessed, because all items start
+//! with the same characters. The guesses are verified: each chunk must end exactly where the next one starts.
 
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
+use super::Reading;
+use super::build::ParsedValue;
+use super::document::{Document, items_to_objects, list_item_type};
 use super::json::{self, Position};
-use super::objects::{self, Assumed};
-use super::{Document, Reading};
 use crate::object::SourceMap;
 use crate::value::Value;
 
-/// In bytes: long enough to be worth a task, and short enough that all cores have something to do.
-const STRETCH: usize = 1 << 16;
+/// The bytes of a chunk: enough to be worth a task, and few enough to keep all cores busy.
+const CHUNK: usize = 1 << 16;
 
-/// How far into the document its items may start.
+/// The bytes at the start of the text in which `items` must begin.
 const HEAD: usize = 1 << 12;
 
-/// None if the text is anything but one long list, or not like others: then it is to be read from one end to the other.
+/// `None` if the text is not one long list, or a guess was wrong: then the text must be read sequentially.
 pub fn read(file: &Arc<str>, text: &str, progress: &(impl Fn(usize) + Sync)) -> Option<Reading> {
-    let starts = guess(text)?;
+    let starts = guess_chunks(text)?;
     let (first, last) = (*starts.first()?, *starts.last()?);
-    let stretches: Vec<(Position, &str)> =
-        starts.windows(2).map(|pair| Some((pair[0], text.get(..pair[1].at)?))).collect::<Option<_>>()?;
+    let chunks: Vec<(Position, &str)> =
+        starts.windows(2).map(|pair| Some((pair[0], text.get(..pair[1].offset)?))).collect::<Option<_>>()?;
     let read = |&(start, text): &(Position, &str)| {
-        let items = json::read_items(text, start);
-        progress(text.len() - start.at);
+        let items = json::parse_items(text, start);
+        progress(text.len() - start.offset);
         items
     };
-    let stretches: Vec<Vec<(Value, SourceMap)>> = stretches.par_iter().map(read).collect::<Option<_>>()?;
-    let (body, locations) = json::read_around(text, first, last)?;
-    let assumed: Option<Assumed> = objects::list_of(&body)?;
-    progress(text.len() - (last.at - first.at));
+    let chunks: Vec<Vec<(Value, SourceMap)>> = chunks.par_iter().map(read).collect::<Option<_>>()?;
+    // The document with the items of the last chunk only.
+    let (value, locations) = json::parse_around(text, first, last)?;
+    let item_type = list_item_type(&value)?;
+    progress(text.len() - (last.offset - first.offset));
     const NUMBER: u32 = 1;
-    let items = stretches.into_par_iter().map(|items| objects::items(file, NUMBER, items, assumed.as_ref()));
-    let mut items: Vec<Reading> = items.collect();
-    items.push(objects::objects(file, Document { number: NUMBER, body, locations, repeated: Vec::new() }));
-    Some(Reading::concat(items))
+    let items = chunks.into_par_iter().map(|items| items_to_objects(file, NUMBER, items, item_type.as_ref()));
+    let mut readings: Vec<Reading> = items.collect();
+    let rest = Document { number: NUMBER, parsed: ParsedValue { value, locations, repeated_keys: Vec::new() } };
+    readings.push(rest.into_objects(file));
+    Some(Reading::concat(readings))
 }
 
-/// Where stretches of items may start; the last one is not to be read.
-fn guess(text: &str) -> Option<Vec<Position>> {
-    if text.len() < 2 * STRETCH || !text.trim_start().starts_with('{') {
+/// Guesses where chunks of items start. The last chunk ends with the list, so it is read with the rest of the document.
+fn guess_chunks(text: &str) -> Option<Vec<Position>> {
+    if text.len() < 2 * CHUNK || !text.trim_start().starts_with('{') {
         return None;
     }
     let head = text.get(..text.floor_char_boundary(HEAD))?;
     let key = "\"items\"";
-    let after = head.find(key)? + key.len();
-    let list = after + head[after..].find('[')? + 1;
-    // Space, a brace, space, and the first key.
+    let after_key = head.find(key)? + key.len();
+    let list = after_key + head[after_key..].find('[')? + 1;
+    // White space, a brace, white space, and the first key.
     let mut quotes = head[list..].match_indices('"').skip(1);
-    let start = &head[list..list + quotes.next()?.0 + 1];
-    let comma = format!(",{start}");
-    let mut starts = vec![Position::START.onward(text, list)];
+    let item_start = &head[list..list + quotes.next()?.0 + 1];
+    let next_item = format!(",{item_start}");
+    let mut starts = vec![Position::START.advance_to(text, list)];
     while let Some(&last) = starts.last()
-        && let Some(rest) = text.get(text.ceil_char_boundary(last.at + STRETCH)..)
-        && let Some(found) = rest.find(&comma)
+        && let Some(rest) = text.get(text.ceil_char_boundary(last.offset + CHUNK)..)
+        && let Some(found) = rest.find(&next_item)
     {
-        starts.push(last.onward(text, text.len() - rest.len() + found + 1));
+        starts.push(last.advance_to(text, text.len() - rest.len() + found + 1));
     }
     Some(starts)
 }
@@ -73,7 +76,7 @@ mod tests {
     use super::*;
     use crate::text::read_documents;
 
-    /// What a list is like: which keys its items start with, what else there is in them, and what is around them.
+    /// Lists whose items start with different keys, have different content, and are in different documents.
     fn lists() -> impl Strategy<Value = Json> {
         let item = (0..4usize, "[a-zé\\\\\"\n,{}\\[]{0,40}", any::<bool>()).prop_map(|(inner, text, named)| {
             let start = json!({"apiVersion": "v1", "kind": "Cake", "metadata": {"name": "x"}, "spec": text});
@@ -95,7 +98,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn it_is_the_same_as_from_one_end_to_the_other(list in lists(), pretty in any::<bool>(), cut in 0..200_000usize) {
+        fn a_list_in_chunks_is_read_as_sequentially(list in lists(), pretty in any::<bool>(), cut in 0..200_000usize) {
             let text = if pretty { serde_json::to_string_pretty(&list) } else { serde_json::to_string(&list) }.unwrap();
             let cut = text.floor_char_boundary(text.len() - if cut < text.len() { cut } else { 0 });
             for text in [&text, &text[..cut]] {
@@ -110,11 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn what_kubectl_prints_is_read_at_several_places() {
+    fn what_kubectl_prints_is_read_in_chunks() {
         let item = json!({"apiVersion": "v1", "kind": "Cake", "metadata": {"name": "x"}, "spec": "x".repeat(1000)});
         let list = json!({"apiVersion": "v1", "items": vec![item; 300], "kind": "List"});
         for text in [serde_json::to_string_pretty(&list).unwrap(), list.to_string()] {
-            assert!(guess(&text).unwrap().len() > 2);
+            assert!(guess_chunks(&text).unwrap().len() > 2);
             assert_eq!(read(&Arc::from("list.json"), &text, &|_| ()).unwrap().objects.len(), 300);
         }
     }

@@ -1,11 +1,9 @@
-//! What is kept of a Secret.
+//! Drops the values of Secrets.
 
-use super::base64;
-use crate::value::{Map, Value};
+use crate::value::{Map, Value, decode_base64};
 
-/// A Secret without its secrets: each value under `data` and `stringData` becomes the labels of the PEM blocks
-/// in it, such as `CERTIFICATE` or `PRIVATE KEY`, or the empty string if it is not PEM. That is all it takes to
-/// judge whether a listener can use it.
+/// A Secret without its secrets. Each value of `data` and `stringData` becomes the labels of the PEM blocks in it, such as
+/// `CERTIFICATE` or `PRIVATE KEY`, or the empty string if it is not PEM. This is enough to see whether a listener can use it.
 pub fn redact(body: &Value) -> Value {
     let Value::Map(map) = body else { return body.clone() };
     let mut map = map.clone();
@@ -17,7 +15,7 @@ pub fn redact(body: &Value) -> Value {
     Value::Map(map)
 }
 
-/// The shape stays: places depend on it.
+/// Keeps the number and order of values: the source map depends on them.
 fn replace(value: &Value, decode: fn(&str) -> Option<String>) -> Value {
     match value {
         Value::Map(map) => {
@@ -30,14 +28,14 @@ fn replace(value: &Value, decode: fn(&str) -> Option<String>) -> Value {
 }
 
 fn decode(text: &str) -> Option<String> {
-    String::from_utf8(base64::decode(text)?).ok()
+    String::from_utf8(decode_base64(text)?).ok()
 }
 
 fn plain(text: &str) -> Option<String> {
     Some(text.to_string())
 }
 
-/// The labels of the PEM blocks in `text`, with a comma between them. `None` if one of them is broken.
+/// The labels of the PEM blocks in `text`, separated by commas. `None` if a block is malformed.
 fn pem_labels(text: &str) -> Option<String> {
     let mut labels = Vec::new();
     let mut rest = text;
@@ -46,7 +44,7 @@ fn pem_labels(text: &str) -> Option<String> {
         let (content, after) = block.split_once(&format!("-----END {label}-----"))?;
         // Encrypted keys have headers, which end at an empty line.
         let content = content.split_once("\n\n").map_or(content, |(_, content)| content);
-        base64::decode(content).filter(|bytes| !bytes.is_empty())?;
+        decode_base64(content).filter(|bytes| !bytes.is_empty())?;
         if !labels.contains(&label) {
             labels.push(label);
         }
@@ -60,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_pem_only_the_labels_are_kept() {
+    fn only_the_labels_of_pem_blocks_are_kept() {
         let certificate = "-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----\n";
         assert_eq!(pem_labels(certificate).as_deref(), Some("CERTIFICATE"));
         assert_eq!(pem_labels(&certificate.repeat(2)).as_deref(), Some("CERTIFICATE"));
