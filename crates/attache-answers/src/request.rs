@@ -126,7 +126,7 @@ struct Other {
 pub fn request_trace(
     input: &Snapshot,
     request: &Request,
-    trace: &RequestTrace,
+    trace: &RequestTrace<'_>,
     effective: &[(Model, Vec<Scope>)],
     why: bool,
 ) -> RequestTraceDocument {
@@ -148,12 +148,12 @@ pub fn request_trace(
         outcome: trace.outcome.name(),
         status: trace.status,
         grpc_status: trace.grpc_status().filter(|_| request.grpc),
-        reason: trace.reason.clone(),
+        reason: trace.explain(input.engine.view(), request),
         gateway: trace.gateway.map(|gateway| input.name(gateway)),
         listener_set: owner.map(|owner| input.name(owner)),
         listener: trace.listener.and_then(section),
         service: trace.service.map(|service| input.name(service)),
-        via: via.iter().map(|passed| input.name(passed.rule)).collect(),
+        via: via.iter().map(|delegating| input.name(delegating.rule)).collect(),
         route: rule.map(|rule| input.name(topology.whole(rule))),
         rule: rule.and_then(section),
         backends: trace.backends.iter().map(|backend| of_backend(request, backend)).collect(),
@@ -168,10 +168,10 @@ pub fn request_trace(
         rewrite: of_rewrite(&filter_effects.rewrite),
         request_headers: request_headers(request, filter_effects),
         response_headers: response_headers(filter_effects),
-        filters: filter_effects.extensions.clone(),
+        filters: filter_effects.extensions.iter().map(ToString::to_string).collect(),
         why: why.then(|| {
             let others = trace.not_chosen.iter();
-            others.map(|it| Other { node: input.name(it.node), reason: it.reason.clone() }).collect()
+            others.map(|it| Other { node: input.name(it.node), reason: it.reason.to_string() }).collect()
         }),
         effective: items.collect(),
     }
@@ -180,7 +180,7 @@ pub fn request_trace(
 fn of_backend(request: &Request, backend: &Backend) -> OfBackend {
     let filter_effects = &backend.filter_effects;
     OfBackend {
-        backend: backend.name.clone(),
+        backend: backend.id.to_string(),
         port: backend.port,
         weight: backend.weight,
         invalid: invalid(backend),
@@ -192,11 +192,11 @@ fn of_backend(request: &Request, backend: &Backend) -> OfBackend {
 
 fn of_mirror(mirror: &Mirror) -> OfMirror {
     let Mirror { backend, percent } = mirror;
-    OfMirror { backend: backend.name.clone(), port: backend.port, percent: *percent, invalid: invalid(backend) }
+    OfMirror { backend: backend.id.to_string(), port: backend.port, percent: *percent, invalid: invalid(backend) }
 }
 
 fn invalid(backend: &Backend) -> Option<Invalid> {
-    let refusal = backend.found.as_ref().err()?;
+    let refusal = backend.resolved.as_ref().err()?;
     Some(Invalid { reason: refusal.reason().as_str(), message: refusal.to_string() })
 }
 
@@ -215,7 +215,7 @@ fn response_headers(filter_effects: &FilterEffects) -> Vec<Header> {
 }
 
 fn of_header(header: &HeaderChange) -> Header {
-    let change = match header.change {
+    let change = match header.operation {
         HeaderOperation::Set => "Set",
         HeaderOperation::Add => "Add",
         HeaderOperation::Remove => "Remove",

@@ -1,81 +1,78 @@
-//! The backends of a rule, and how much each gets.
+//! The backends of a rule.
 
-use super::client::Request;
+use super::client_request::Request;
 use super::filters::FilterEffects;
 use crate::engine_view::EngineView;
-use crate::object::Object;
+use crate::object::{Object, ObjectRef};
 use crate::topology::delegation;
 use crate::topology::reference::Reference;
 use crate::topology::{DelegationRefusal, NodeId, NodeRef, RefusalCause};
 use crate::value::Value;
 
+/// A backend of a rule, or of a mirror filter.
 #[derive(Debug)]
 pub struct Backend {
-    /// As the route names it: `Service/namespace/name`.
-    pub name: String,
+    /// The object that the route refers to. It may not exist.
+    pub id: ObjectRef,
+    /// The port that the route refers to.
     pub port: Option<i64>,
+    /// The share of requests, relative to the other backends.
     pub weight: u64,
-    /// The backend and its port, or why it cannot be used.
-    pub found: Result<(NodeId, Option<NodeId>), RefusalCause>,
-    /// What happens to requests that are sent there, and only to those.
+    /// The nodes of the backend and its port, or why the backend cannot be used.
+    pub resolved: Result<(NodeId, Option<NodeId>), RefusalCause>,
+    /// What the filters of the backendRef do. They apply only to requests that are sent to this backend.
     pub filter_effects: FilterEffects,
 }
 
 impl Backend {
-    /// Whether requests are sent there, and arrive.
+    /// Whether requests are sent to the backend and it can be used.
     pub fn serves(&self) -> bool {
-        self.weight > 0 && self.found.is_ok()
+        self.weight > 0 && self.resolved.is_ok()
     }
 }
 
-/// What is needed to find a backend.
-#[derive(Debug)]
-pub struct Resolve<'w> {
-    pub view: EngineView<'w>,
-}
-
-impl<'w> Resolve<'w> {
-    pub fn new(view: EngineView<'w>) -> Self {
-        Resolve { view }
-    }
-
-    pub fn backend(&self, route: &Object, named: &Value) -> Option<Backend> {
-        let EngineView { objects, topology, .. } = self.view;
-        let reference = Reference::backend(named, &route.id.namespace)?;
-        let found = match delegation::is_meant(&reference) {
-            true => Err(self.not_delegated(route, &reference)),
-            false => topology.backend(objects, route, &reference).map_err(RefusalCause::from),
-        };
-        let weight = named.get("weight").and_then(Value::as_int).unwrap_or(1);
-        Some(Backend {
-            name: format!("{}/{}/{}", reference.kind, reference.namespace, reference.name),
-            port: reference.port,
-            weight: u64::try_from(weight).unwrap_or(0),
-            found,
-            filter_effects: FilterEffects::default(),
+/// The backends of a rule, with the effects of their filters. `prefix` is the path prefix that the request matched.
+pub fn backends(
+    view: EngineView<'_>,
+    request: &Request,
+    route: &Object,
+    rule: &Value,
+    prefix: Option<&str>,
+) -> Vec<Backend> {
+    let references = rule.list_at("backendRefs").iter();
+    references
+        .filter_map(|reference| {
+            let mut backend = backend(view, route, reference)?;
+            backend.filter_effects.apply(view, request, route, reference.list_at("filters"), prefix);
+            Some(backend)
         })
-    }
+        .collect()
+}
 
-    /// The backends of a rule, with the filters of each.
-    pub fn backends(&self, request: &Request, route: &Object, rule: &Value, prefix: Option<&str>) -> Vec<Backend> {
-        let named = rule.list_at("backendRefs").iter();
-        named
-            .filter_map(|named| {
-                let mut backend = self.backend(route, named)?;
-                backend.filter_effects.apply(self, request, route, named.list_at("filters"), prefix);
-                Some(backend)
-            })
-            .collect()
-    }
+/// The backend that a route refers to.
+pub fn backend(view: EngineView<'_>, route: &Object, reference: &Value) -> Option<Backend> {
+    let weight = reference.get("weight").and_then(Value::as_int).unwrap_or(1);
+    let reference = Reference::backend(reference, &route.id.namespace)?;
+    let resolved = match delegation::is_meant(&reference) {
+        true => Err(refused_delegation(view, route, &reference)),
+        false => view.topology.backend(view.objects, route, &reference).map_err(RefusalCause::from),
+    };
+    Some(Backend {
+        id: ObjectRef::new(reference.group, reference.kind, reference.namespace, reference.name),
+        port: reference.port,
+        weight: u64::try_from(weight).unwrap_or(0),
+        resolved,
+        filter_effects: FilterEffects::default(),
+    })
+}
 
-    /// Why a rule that wants to hand on to other routes does not.
-    fn not_delegated(&self, route: &Object, reference: &Reference) -> RefusalCause {
-        let (parent, child) = (NodeRef::from(&route.id), NodeRef::from(*reference));
-        let refused = self.view.topology.refused(self.view.objects).iter();
-        let mut refused = refused.filter(|refused| refused.parent == parent && refused.child == child);
-        match refused.next() {
-            Some(refused) => refused.cause.clone(),
-            None => DelegationRefusal::NoneLinked.into(),
-        }
+/// Why a rule does not delegate to the route that it refers to.
+fn refused_delegation(view: EngineView<'_>, route: &Object, reference: &Reference) -> RefusalCause {
+    let (parent, child) = (NodeRef::from(&route.id), NodeRef::from(*reference));
+    let refused = view.topology.refused(view.objects).iter();
+    let mut refused = refused.filter(|refused| refused.parent == parent && refused.child == child);
+    match refused.next() {
+        Some(refused) => refused.cause.clone(),
+        None => DelegationRefusal::NoneLinked.into(),
     }
 }

@@ -1,18 +1,18 @@
-//! Cross-origin requests: a gateway answers the preflight itself.
+//! CORS filters: the gateway itself answers preflight requests.
 
-use super::client::Request;
+use super::client_request::Request;
 use crate::value::Value;
 
-/// What a CORS filter makes of a request.
+/// The decision of a CORS filter about a cross-origin request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cors {
-    /// The origin that the answer allows, if it is one that the filter allows.
+    /// The origin of the request, if the filter allows it.
     pub origin: Option<String>,
-    /// Whether the request only asks whether another one may be sent.
+    /// Whether the request is a preflight, which asks whether another request may be sent.
     pub preflight: bool,
 }
 
-/// Nothing for requests that are not cross-origin.
+/// `None` for a request that is not cross-origin.
 pub fn read(request: &Request, filter: &Value) -> Option<Cors> {
     let origin = request.header("origin")?;
     let mut allowed = filter.list_at("allowOrigins").iter().filter_map(Value::as_str);
@@ -20,7 +20,7 @@ pub fn read(request: &Request, filter: &Value) -> Option<Cors> {
     Some(Cors { origin: allowed.any(|allowed| allows(allowed, &origin)).then_some(origin), preflight })
 }
 
-/// `*` stands for any origin, and in a host for one or more labels.
+/// `*` alone allows any origin; within a host it stands for one or more labels.
 fn allows(allowed: &str, origin: &str) -> bool {
     match allowed.split_once('*') {
         None => allowed.eq_ignore_ascii_case(origin),

@@ -1,65 +1,66 @@
-//! The effective policies on the way of a request.
+//! The effective policies on the path of a request.
 
-use super::RequestTrace;
-use super::client::Request;
+use super::client_request::Request;
+use super::trace::RequestTrace;
 use crate::engine::Engine;
 use crate::model::{Model, Scope};
 use crate::topology::NodeId;
 
-/// For each kind, the scopes that lie on the way.
-pub fn effective(engine: &Engine, request: &Request, trace: &RequestTrace) -> Vec<(Model, Vec<Scope>)> {
-    let way = way(engine, trace);
+/// For each policy kind, the scopes on the path of a request.
+pub fn effective(engine: &Engine, request: &Request, trace: &RequestTrace<'_>) -> Vec<(Model, Vec<Scope>)> {
+    let path = path(engine, trace);
     let view = engine.view();
     let from = request.from.as_deref().filter(|_| trace.service.is_some());
     let from = from.and_then(|from| engine.topology().find_namespace(engine.objects(), from));
-    // What rules that delegate give goes on to those that they delegate to.
-    let delegating = trace.rules.split_last().map_or(&[][..], |(_, above)| above);
+    // What a delegating rule has is inherited by the rules it delegates to: it has no scopes of its own.
+    let delegating = trace.rules.split_last().map_or(&[][..], |(_, delegating)| delegating);
     let delegating: Vec<NodeId> =
-        delegating.iter().flat_map(|passed| [engine.topology().whole(passed.rule), passed.rule]).collect();
-    let of_model = |model: Model| {
+        delegating.iter().flat_map(|rule| [engine.topology().whole(rule.rule), rule.rule]).collect();
+    let with_scopes = |model: Model| {
         let mut scopes = Vec::new();
-        let targets = way.iter().filter(|node| !delegating.contains(node) && model.is_effective_target(view, **node));
+        let targets = path.iter().filter(|node| !delegating.contains(node) && model.is_effective_target(view, **node));
         for &node in targets {
-            model.scopes_within(view, node, &|node| way.contains(&node), &mut |scope| scopes.push(scope));
+            model.scopes_within(view, node, &|node| path.contains(&node), &mut |scope| scopes.push(scope));
         }
-        let apart: Vec<Vec<NodeId>> = scopes
-            .iter()
-            .filter(|scope| scope.from.is_some() && scope.from == from)
-            .map(|it| it.nodes.clone())
-            .collect();
-        scopes.retain(|scope| match scope.from {
-            Some(_) => scope.from == from,
-            // Who has policies of their own does not get what all others get.
-            None => !apart.contains(&scope.nodes),
-        });
+        retain_client_scopes(&mut scopes, from);
         (model, scopes)
     };
-    engine.models_at(way.iter().copied()).into_iter().map(of_model).filter(|(_, scopes)| !scopes.is_empty()).collect()
+    let models = engine.models_at(path.iter().copied()).into_iter();
+    models.map(with_scopes).filter(|(_, scopes)| !scopes.is_empty()).collect()
 }
 
-/// Every node that the request passes, from the class of the gateway to the ports of the backends.
-fn way(engine: &Engine, trace: &RequestTrace) -> Vec<NodeId> {
+/// Keeps the scopes of clients in namespace `from`, and those of all clients where it has none of its own.
+fn retain_client_scopes(scopes: &mut Vec<Scope>, from: Option<NodeId>) {
+    let own = scopes.iter().filter(|scope| scope.from.is_some() && scope.from == from);
+    let own: Vec<Vec<NodeId>> = own.map(|scope| scope.nodes.clone()).collect();
+    scopes.retain(|scope| match scope.from {
+        Some(_) => scope.from == from,
+        None => !own.contains(&scope.nodes),
+    });
+}
+
+/// Every node that the request passes, from the GatewayClass to the ports of the backends, each once.
+fn path(engine: &Engine, trace: &RequestTrace<'_>) -> Vec<NodeId> {
     let topology = engine.topology();
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     if let Some(gateway) = trace.gateway {
-        way.extend(topology.parents(gateway));
-        way.push(gateway);
+        path.extend(topology.parents(gateway));
+        path.push(gateway);
     }
-    way.extend(trace.listener.iter().flat_map(|listener| [topology.whole(*listener), *listener]));
-    way.extend(trace.service.and_then(|service| topology.frontend(service)));
-    way.extend(trace.rules.iter().flat_map(|passed| [topology.whole(passed.rule), passed.rule]));
-    for backend in trace.backends.iter().filter(|backend| backend.serves()) {
-        if let Ok((service, port)) = backend.found {
-            way.push(service);
-            way.extend(port);
+    path.extend(trace.listener.iter().flat_map(|listener| [topology.whole(*listener), *listener]));
+    path.extend(trace.service.and_then(|service| topology.frontend(service)));
+    path.extend(trace.rules.iter().flat_map(|rule| [topology.whole(rule.rule), rule.rule]));
+    for backend in trace.serving_backends() {
+        if let Ok((service, port)) = backend.resolved {
+            path.push(service);
+            path.extend(port);
         }
     }
     let mut seen = Vec::new();
-    way.retain(|node| {
-        !seen.contains(node) && {
-            seen.push(*node);
-            true
-        }
+    path.retain(|node| {
+        let is_new = !seen.contains(node);
+        seen.push(*node);
+        is_new
     });
-    way
+    path
 }

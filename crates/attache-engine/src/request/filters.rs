@@ -1,110 +1,132 @@
-//! What the filters of a rule do to a request: in the order in which they are listed.
+//! What the filters of a rule or backendRef do to a request, in the order in which they are listed.
 
-use super::backends::{Backend, Resolve};
-use super::client::Request;
+use std::fmt;
+
+use super::backends::{self, Backend};
+use super::client_request::Request;
 use super::cors::{self, Cors};
-use super::matching::below;
-use crate::object::Object;
+use super::headers::{self, HeaderChange};
+use super::matching::after_prefix;
+use crate::engine_view::EngineView;
+use crate::object::{Object, ObjectRef};
 use crate::value::Value;
 
-/// What has been done to a request.
+/// The effects of all filters together.
 #[derive(Debug, Default)]
 pub struct FilterEffects {
+    /// The client is redirected.
     pub redirect: Option<Redirect>,
+    /// The backend gets another host or path than the client has sent.
     pub rewrite: Rewrite,
-    /// Of the request, on its way to the backend.
+    /// Changes of the headers of the request.
     pub request_headers: Vec<HeaderChange>,
-    /// Of the answer, on its way back.
+    /// Changes of the headers of the response.
     pub response_headers: Vec<HeaderChange>,
+    /// Copies of the request.
     pub mirrors: Vec<Mirror>,
+    /// The decision of a CORS filter, for cross-origin requests.
     pub cors: Option<Cors>,
-    /// Filters beyond the Gateway API's own, as `Kind/namespace/name` or by their type.
-    pub extensions: Vec<String>,
-    /// Why the request cannot be served, though it has a backend.
-    pub fault: Option<String>,
+    /// Filters that the Gateway API does not define.
+    pub extensions: Vec<ExtensionFilter>,
+    /// The first extension filter that does not exist: the request cannot be served.
+    pub missing: Option<ObjectRef>,
 }
 
+/// A redirect of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
+    /// The scheme of the new URL.
     pub scheme: String,
+    /// The host of the new URL.
     pub host: String,
+    /// The port of the new URL.
     pub port: u16,
+    /// The path of the new URL.
     pub path: String,
+    /// The HTTP status: 302 by default.
     pub status: u16,
 }
 
-/// What the backend sees instead of what the client asked for.
+/// The host and path that the backend gets, where they differ from those of the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewrite {
+    /// The new host.
     pub host: Option<String>,
+    /// The new path.
     pub path: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeaderOperation {
-    Set,
-    Add,
-    Remove,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeaderChange {
-    pub change: HeaderOperation,
-    pub name: String,
-    /// What is set or added.
-    pub value: Option<String>,
-}
-
-/// A copy of the request, whose answer nobody sees.
+/// A copy of the request. Its response is ignored.
 #[derive(Debug)]
 pub struct Mirror {
+    /// The backend that gets the copy.
     pub backend: Backend,
-    /// How many of all requests are copied.
+    /// The share of requests that are copied, in percent.
     pub percent: f64,
 }
 
+/// A filter that the Gateway API does not define.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExtensionFilter {
+    /// An `ExtensionRef` to an object.
+    Object(ObjectRef),
+    /// A filter of an unknown type.
+    UnknownType(String),
+}
+
+impl fmt::Display for ExtensionFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExtensionFilter::Object(id) => id.fmt(f),
+            ExtensionFilter::UnknownType(r#type) => f.write_str(r#type),
+        }
+    }
+}
+
 impl Rewrite {
+    /// Whether the backend gets what the client has sent.
     pub fn is_empty(&self) -> bool {
         self.host.is_none() && self.path.is_none()
     }
 }
 
 impl Redirect {
-    /// The `Location` header. The port is left out where it goes without saying.
+    /// The `Location` header. The port is left out if it is the default port of the scheme.
     pub fn location(&self, query: Option<&str>) -> String {
         let Redirect { scheme, host, port, path, .. } = self;
-        let port = if well_known_port(scheme) == Some(*port) { String::new() } else { format!(":{port}") };
+        let port = if default_port(scheme) == Some(*port) { String::new() } else { format!(":{port}") };
         let query = query.map(|query| format!("?{query}")).unwrap_or_default();
         format!("{scheme}://{host}{port}{path}{query}")
     }
 }
 
 impl FilterEffects {
-    /// Takes note of the filters of a route. `prefix` is the path prefix by which the request came, and `port` the
-    /// one at which.
-    pub fn apply(
+    /// Adds the effects of a list of filters. `prefix` is the path prefix that the request matched.
+    pub(super) fn apply(
         &mut self,
-        resolve: &Resolve<'_>,
+        view: EngineView<'_>,
         request: &Request,
         route: &Object,
         filters: &[Value],
         prefix: Option<&str>,
     ) {
         for filter in filters {
-            let kind = filter.get_str("type").unwrap_or_default();
-            let part = |field: &str| filter.get(field).unwrap_or(&Value::Null);
-            match kind {
-                "RequestHeaderModifier" => change_headers(part("requestHeaderModifier"), &mut self.request_headers),
-                "ResponseHeaderModifier" => change_headers(part("responseHeaderModifier"), &mut self.response_headers),
-                "RequestMirror" => self.mirrors.extend(mirror(resolve, route, part("requestMirror"))),
-                "RequestRedirect" if self.redirect.is_none() => {
-                    self.redirect = Some(redirect(request, part("requestRedirect"), prefix));
+            let settings = |field: &str| filter.get(field).unwrap_or(&Value::Null);
+            match filter.get_str("type").unwrap_or_default() {
+                "RequestHeaderModifier" => {
+                    self.request_headers.extend(headers::read(settings("requestHeaderModifier")));
                 }
-                "URLRewrite" => self.rewrite(request, part("urlRewrite"), prefix),
-                "CORS" => self.cors = cors::read(request, part("cors")).or(self.cors.take()),
-                "ExtensionRef" => self.extend(resolve, route, part("extensionRef")),
-                "RequestRedirect" => {}
-                other => self.extensions.push(other.to_owned()),
+                "ResponseHeaderModifier" => {
+                    self.response_headers.extend(headers::read(settings("responseHeaderModifier")));
+                }
+                "RequestMirror" => self.mirrors.extend(mirror(view, route, settings("requestMirror"))),
+                "RequestRedirect" => {
+                    self.redirect.get_or_insert_with(|| redirect(request, settings("requestRedirect"), prefix));
+                }
+                "URLRewrite" => self.rewrite(request, settings("urlRewrite"), prefix),
+                "CORS" => self.cors = cors::read(request, settings("cors")).or(self.cors.take()),
+                "ExtensionRef" => self.extend(view, route, settings("extensionRef")),
+                other => self.extensions.push(ExtensionFilter::UnknownType(other.to_owned())),
             }
         }
     }
@@ -114,77 +136,49 @@ impl FilterEffects {
             self.rewrite.host = Some(host.to_owned());
         }
         if let Some(path) = filter.get("path") {
-            self.rewrite.path = Some(replaced(&request.path, path, prefix));
+            self.rewrite.path = Some(replaced_path(&request.path, path, prefix));
         }
     }
 
-    fn extend(&mut self, resolve: &Resolve<'_>, route: &Object, reference: &Value) {
+    fn extend(&mut self, view: EngineView<'_>, route: &Object, reference: &Value) {
         let part = |field| reference.get_str(field).unwrap_or_default();
-        let (group, kind, name) = (part("group"), part("kind"), part("name"));
-        let full_name = format!("{kind}/{}/{name}", route.id.namespace);
-        if resolve.view.objects.lookup(group, kind, &route.id.namespace, name).is_none() && self.fault.is_none() {
-            self.fault = Some(format!("its filter {full_name} does not exist"));
+        let id = ObjectRef::new(part("group"), part("kind"), &route.id.namespace, part("name"));
+        if view.objects.find(&id).is_none() {
+            self.missing.get_or_insert_with(|| id.clone());
         }
-        self.extensions.push(full_name);
+        self.extensions.push(ExtensionFilter::Object(id));
     }
 }
 
-/// `set` overwrites, then `add` appends, then `remove` deletes, as proxies do it whatever the order in the filter.
-fn change_headers(filter: &Value, changes: &mut Vec<HeaderChange>) {
-    for (field, change) in [("set", HeaderOperation::Set), ("add", HeaderOperation::Add)] {
-        changes.extend(filter.list_at(field).iter().map(|header| HeaderChange {
-            change,
-            name: header.get_str("name").unwrap_or_default().to_owned(),
-            value: Some(header.get_str("value").unwrap_or_default().to_owned()),
-        }));
-    }
-    let removed = filter.list_at("remove").iter().filter_map(Value::as_str);
-    changes.extend(removed.map(|name| HeaderChange {
-        change: HeaderOperation::Remove,
-        name: name.to_owned(),
-        value: None,
-    }));
-}
-
-/// What a header has become after some changes; nothing if it is not sent any more.
-pub fn header_after(request: &Request, changes: &[HeaderChange], name: &str) -> Option<String> {
-    let changes = changes.iter().filter(|change| change.name.eq_ignore_ascii_case(name));
-    changes.fold(request.header(name), |now, HeaderChange { change, value, .. }| match (change, now) {
-        (HeaderOperation::Remove, _) => None,
-        (HeaderOperation::Add, Some(now)) => Some(format!("{now},{}", value.as_deref().unwrap_or_default())),
-        (HeaderOperation::Set | HeaderOperation::Add, _) => value.clone(),
-    })
-}
-
-fn mirror(resolve: &Resolve<'_>, route: &Object, filter: &Value) -> Option<Mirror> {
-    let backend = resolve.backend(route, filter.get("backendRef")?)?;
+fn mirror(view: EngineView<'_>, route: &Object, filter: &Value) -> Option<Mirror> {
+    let backend = backends::backend(view, route, filter.get("backendRef")?)?;
     let number = |value: &Value, field| value.get(field).and_then(Value::as_int);
-    let fraction = filter.get("fraction");
-    let (copied, of) = match (number(filter, "percent"), fraction) {
+    let (numerator, denominator) = match (number(filter, "percent"), filter.get("fraction")) {
         (Some(percent), _) => (percent, 100),
         (None, Some(fraction)) => {
             (number(fraction, "numerator").unwrap_or(0), number(fraction, "denominator").unwrap_or(100))
         }
         (None, None) => (100, 100),
     };
-    Some(Mirror { backend, percent: copied as f64 * 100.0 / of.max(1) as f64 })
+    Some(Mirror { backend, percent: numerator as f64 * 100.0 / denominator.max(1) as f64 })
 }
 
 fn redirect(request: &Request, filter: &Value, prefix: Option<&str>) -> Redirect {
-    let own_scheme = filter.get_str("scheme").map(str::to_ascii_lowercase);
+    let scheme = filter.get_str("scheme").map(str::to_ascii_lowercase);
     let port = filter.get("port").and_then(Value::as_int).and_then(|port| u16::try_from(port).ok());
-    let port = port.or_else(|| well_known_port(own_scheme.as_deref()?)).unwrap_or(request.port);
+    let port = port.or_else(|| default_port(scheme.as_deref()?)).unwrap_or(request.port);
     let status = filter.get("statusCode").and_then(Value::as_int).and_then(|status| u16::try_from(status).ok());
+    let path = filter.get("path").map(|path| replaced_path(&request.path, path, prefix));
     Redirect {
-        scheme: own_scheme.unwrap_or_else(|| request.scheme.name().to_owned()),
+        scheme: scheme.unwrap_or_else(|| request.scheme.name().to_owned()),
         host: filter.get_str("hostname").unwrap_or(&request.host).to_owned(),
         port,
-        path: filter.get("path").map_or_else(|| request.path.clone(), |path| replaced(&request.path, path, prefix)),
+        path: path.unwrap_or_else(|| request.path.clone()),
         status: status.unwrap_or(302),
     }
 }
 
-fn well_known_port(scheme: &str) -> Option<u16> {
+fn default_port(scheme: &str) -> Option<u16> {
     match scheme {
         "http" => Some(80),
         "https" => Some(443),
@@ -192,12 +186,12 @@ fn well_known_port(scheme: &str) -> Option<u16> {
     }
 }
 
-/// A path after `ReplaceFullPath` or `ReplacePrefixMatch`. The latter needs a prefix, by which the request came.
-fn replaced(path: &str, modifier: &Value, prefix: Option<&str>) -> String {
+/// A path after `ReplaceFullPath` or `ReplacePrefixMatch`. The latter needs the prefix that the request matched.
+fn replaced_path(path: &str, modifier: &Value, prefix: Option<&str>) -> String {
     let text = |field| modifier.get_str(field).unwrap_or_default();
     let replaced = match modifier.get_str("type") {
         Some("ReplaceFullPath") => text("replaceFullPath").to_owned(),
-        _ => match prefix.and_then(|prefix| below(path, prefix)) {
+        _ => match prefix.and_then(|prefix| after_prefix(path, prefix)) {
             Some(rest) => format!("{}{rest}", text("replacePrefixMatch").trim_end_matches('/')),
             None => path.to_owned(),
         },
@@ -213,8 +207,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_are_replaced_as_the_gateway_api_has_it() {
-        for (path, prefix, by, expected) in [
+    fn prefixes_are_replaced_as_the_gateway_api_specifies() {
+        for (path, prefix, replacement, expected) in [
             ("/foo/bar", "/foo", "/xyz", "/xyz/bar"),
             ("/foo/bar", "/foo", "/xyz/", "/xyz/bar"),
             ("/foo/bar", "/foo/", "/xyz", "/xyz/bar"),
@@ -228,29 +222,9 @@ mod tests {
             ("/foo", "/foo", "/", "/"),
             ("/foo", "/", "/xyz", "/xyz/foo"),
         ] {
-            let modifier = json!({"type": "ReplacePrefixMatch", "replacePrefixMatch": by}).into();
-            assert_eq!(replaced(path, &modifier, Some(prefix)), expected, "{path} {prefix} {by}");
+            let modifier = json!({"type": "ReplacePrefixMatch", "replacePrefixMatch": replacement}).into();
+            assert_eq!(replaced_path(path, &modifier, Some(prefix)), expected, "{path} {prefix} {replacement}");
         }
-    }
-
-    #[test]
-    fn headers_are_set_added_to_and_removed_whatever_their_case() {
-        let mut request = Request::parse("GET", "http://x").unwrap();
-        for line in ["x-set: old", "x-add: old", "x-remove: old"] {
-            request.add_header(line).unwrap();
-        }
-        let filter = json!({
-            "set": [{"name": "X-Set", "value": "new"}],
-            "add": [{"name": "X-Add", "value": "new"}, {"name": "X-New", "value": "new"}],
-            "remove": ["X-Remove"],
-        });
-        let mut changes = Vec::new();
-        change_headers(&filter.into(), &mut changes);
-        let after = |name| header_after(&request, &changes, name);
-        assert_eq!(after("x-set").as_deref(), Some("new"));
-        assert_eq!(after("x-add").as_deref(), Some("old,new"));
-        assert_eq!(after("x-new").as_deref(), Some("new"));
-        assert_eq!(after("x-remove"), None);
     }
 
     #[test]

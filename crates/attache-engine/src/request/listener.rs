@@ -1,44 +1,49 @@
-//! Which listener of a gateway takes a request: by port, then by protocol, then by the name that the client asks for.
+//! Chooses the listener of a Gateway for a request: by port, then by protocol, then by hostname.
 
-use super::client::{Request, Scheme};
+use super::client_request::{Request, Scheme};
+use super::not_chosen::NotChosenReason;
 use crate::engine_view::EngineView;
 use crate::topology::NodeId;
 use crate::topology::api::Protocol;
 use crate::topology::hostname::{covers, specificity};
 use crate::topology::listeners::Listener;
 
-/// A listener, and where it stands.
+/// A listener and its node.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenerView<'o> {
     pub node: NodeId,
     pub listener: Listener<'o>,
 }
 
-/// What comes of a request at the doors of a gateway.
+/// Which listener accepts a request.
 #[derive(Debug)]
 pub enum ListenerChoice<'o> {
-    Taken(ListenerView<'o>),
-    /// Somebody else should be asked for this host: over this connection there is no way to them.
+    Accepted(ListenerView<'o>),
+    /// The TLS connection belongs to one listener, and another one serves the host of the request. A client cannot
+    /// reach that one over this connection.
     Misdirected {
-        by: ListenerView<'o>,
-        better: ListenerView<'o>,
+        connected: ListenerView<'o>,
+        responsible: ListenerView<'o>,
     },
-    /// The connection is made for a name whose listener does not know the host.
-    Unknown {
-        by: ListenerView<'o>,
+    /// The TLS connection belongs to a listener that does not serve the host of the request, and no other does.
+    UnknownHost {
+        connected: ListenerView<'o>,
     },
-    NoListener(NoListener),
+    NoListener(ListenerCriterion),
 }
 
-/// Why no listener takes a request.
+/// A property of a listener that a request must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NoListener {
+pub enum ListenerCriterion {
+    /// The port that the client connects to.
     Port,
+    /// The protocol that the client speaks.
     Protocol,
-    Name,
+    /// The hostname: of the HTTP request, or of the TLS connection (SNI).
+    Hostname,
 }
 
-/// The listeners that are served, and those that are not.
+/// The listeners of a Gateway that are served, and those that are not.
 pub fn listeners<'o>(view: EngineView<'o>, gateway: NodeId) -> (Vec<ListenerView<'o>>, Vec<ListenerView<'o>>) {
     let listeners = view.topology.listeners(view.objects, gateway).into_iter();
     listeners
@@ -46,67 +51,71 @@ pub fn listeners<'o>(view: EngineView<'o>, gateway: NodeId) -> (Vec<ListenerView
         .partition(|listener| view.topology.served(listener.node))
 }
 
-/// Whether a listener would take a request, if nobody else did.
-pub fn suits(request: &Request, listener: &ListenerView) -> bool {
-    on_port(request, listener) && speaks(request, listener) && knows(request, listener)
+/// Whether a listener would accept a request if it were the only one.
+pub fn would_accept(request: &Request, listener: &ListenerView) -> bool {
+    has_port(request, listener) && has_protocol(request, listener) && has_hostname(request, listener)
 }
 
-pub fn receive<'o>(request: &Request, listeners: &[ListenerView<'o>]) -> ListenerChoice<'o> {
-    let mut open: Vec<ListenerView> = listeners.to_vec();
-    for (holds, otherwise) in
-        [(on_port as fn(&_, &_) -> _, NoListener::Port), (speaks, NoListener::Protocol), (knows, NoListener::Name)]
-    {
-        open.retain(|listener| holds(request, listener));
-        if open.is_empty() {
-            return ListenerChoice::NoListener(otherwise);
+pub fn choose<'o>(request: &Request, listeners: &[ListenerView<'o>]) -> ListenerChoice<'o> {
+    let mut candidates: Vec<ListenerView> = listeners.to_vec();
+    for (meets, criterion) in [
+        (has_port as fn(&_, &_) -> _, ListenerCriterion::Port),
+        (has_protocol, ListenerCriterion::Protocol),
+        (has_hostname, ListenerCriterion::Hostname),
+    ] {
+        candidates.retain(|listener| meets(request, listener));
+        if candidates.is_empty() {
+            return ListenerChoice::NoListener(criterion);
         }
     }
-    let Some(by) = most_specific(&open) else { return ListenerChoice::NoListener(NoListener::Name) };
-    if by.listener.protocol != Protocol::Https {
-        return ListenerChoice::Taken(by);
+    let Some(connected) = most_specific(&candidates) else {
+        return ListenerChoice::NoListener(ListenerCriterion::Hostname);
+    };
+    if connected.listener.protocol != Protocol::Https {
+        return ListenerChoice::Accepted(connected);
     }
     let is_https =
-        |listener: &&ListenerView| on_port(request, listener) && listener.listener.protocol == Protocol::Https;
+        |listener: &&ListenerView| has_port(request, listener) && listener.listener.protocol == Protocol::Https;
     let for_host =
         listeners.iter().filter(is_https).filter(|listener| covers(listener.listener.hostname, &request.host)).copied();
-    let knows_host = covers(by.listener.hostname, &request.host);
+    let serves_host = covers(connected.listener.hostname, &request.host);
     match most_specific(&for_host.collect::<Vec<_>>()) {
-        None => ListenerChoice::Unknown { by },
-        Some(better) if knows_host && of(&better) <= of(&by) => ListenerChoice::Taken(by),
-        Some(better) => ListenerChoice::Misdirected { by, better },
+        None => ListenerChoice::UnknownHost { connected },
+        Some(responsible) if serves_host && hostname_rank(&responsible) <= hostname_rank(&connected) => {
+            ListenerChoice::Accepted(connected)
+        }
+        Some(responsible) => ListenerChoice::Misdirected { connected, responsible },
     }
 }
 
-/// Why a listener does not take a request that another one takes.
-pub fn not_chosen(request: &Request, listener: &ListenerView) -> String {
+/// Why a listener does not accept a request that another one accepts.
+pub fn not_chosen<'o>(request: &Request, listener: &ListenerView<'o>) -> NotChosenReason<'o> {
     let Listener { port, hostname, spec, .. } = listener.listener;
-    let protocol = spec.get_str("protocol").unwrap_or_default();
-    if !on_port(request, listener) {
-        format!("listens on port {port}")
-    } else if !speaks(request, listener) {
-        format!("speaks {protocol}")
-    } else if !knows(request, listener) {
-        format!("is for {hostname}")
+    if !has_port(request, listener) {
+        NotChosenReason::ListenerPort(port)
+    } else if !has_protocol(request, listener) {
+        NotChosenReason::ListenerProtocol(spec.get_str("protocol").unwrap_or_default())
+    } else if !has_hostname(request, listener) {
+        NotChosenReason::ListenerHostname(hostname)
     } else {
-        let hostname = if hostname.is_empty() { "any host" } else { hostname };
-        format!("is for {hostname}, which is less specific")
+        NotChosenReason::LessSpecificListener(hostname)
     }
 }
 
 fn most_specific<'o>(listeners: &[ListenerView<'o>]) -> Option<ListenerView<'o>> {
-    // Of equals the first, which is the gateway's own or that of the oldest set.
-    listeners.iter().rev().max_by_key(|listener| of(listener)).copied()
+    // Of equally specific listeners the first: that of the Gateway, or of its oldest ListenerSet.
+    listeners.iter().rev().max_by_key(|listener| hostname_rank(listener)).copied()
 }
 
-fn of(listener: &ListenerView) -> (bool, usize) {
+fn hostname_rank(listener: &ListenerView) -> (bool, usize) {
     specificity(listener.listener.hostname)
 }
 
-fn on_port(request: &Request, listener: &ListenerView) -> bool {
+fn has_port(request: &Request, listener: &ListenerView) -> bool {
     listener.listener.port == i64::from(request.port)
 }
 
-fn speaks(request: &Request, listener: &ListenerView) -> bool {
+fn has_protocol(request: &Request, listener: &ListenerView) -> bool {
     let protocols: &[Protocol] = match request.scheme {
         Scheme::Http => &[Protocol::Http, Protocol::Tcp],
         Scheme::Https => &[Protocol::Https, Protocol::Tls, Protocol::Tcp],
@@ -117,7 +126,7 @@ fn speaks(request: &Request, listener: &ListenerView) -> bool {
     protocols.contains(&listener.listener.protocol)
 }
 
-fn knows(request: &Request, listener: &ListenerView) -> bool {
+fn has_hostname(request: &Request, listener: &ListenerView) -> bool {
     let name = match listener.listener.protocol {
         Protocol::Http => request.host.as_str(),
         Protocol::Https | Protocol::Tls => request.sni.as_deref().unwrap_or_default(),

@@ -1,80 +1,93 @@
-//! Whether a match of a rule holds for a request, how much it asks for, and what is missing.
+//! Tests the matches of a rule: whether a request meets one, how specific it is, or what it fails.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use super::client::Request;
+use super::client_request::Request;
+use super::precedence::MatchRank;
 use crate::pattern;
 use crate::value::Value;
 
-/// The memory of a compiled pattern: enough for a few classes of Unicode letters.
-const MOST_PATTERN: usize = 1 << 20;
+/// The memory limit of a compiled pattern: enough for a few Unicode classes.
+const PATTERN_LIMIT: usize = 1 << 20;
 
-/// A match that holds.
+/// A match that the request meets.
 #[derive(Clone, Debug)]
 pub struct MatchDetails<'o> {
     pub rank: MatchRank,
-    /// The path prefix that it asks for, if it asks for one.
+    /// The path prefix of the match, if it has one.
     pub prefix: Option<Cow<'o, str>>,
 }
 
-/// How much a match asks for, what counts most first.
-pub type MatchRank = [usize; 5];
-
-/// Why the match with the greater number at a place of the rank goes first.
-pub const HTTP_RANK: [&str; 5] = [
-    "has the more exact kind of path",
-    "has the longer path",
-    "asks for the method",
-    "asks for more headers",
-    "asks for more query parameters",
-];
-pub const GRPC_RANK: [&str; 5] =
-    ["has the more exact kind of call", "has the longer service", "has the longer method", "asks for more headers", ""];
-
-/// What a match asks for and the request does not have.
-#[derive(Clone, Debug)]
+/// A requirement of a match that a request does not meet. Displayed, it completes the sentence "it …".
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MatchFailure<'o> {
+    /// The path differs.
     Path(PathMatch<'o>),
+    /// The HTTP method differs.
     Method(&'o str),
+    /// A header is missing or has another value.
     Header {
+        /// What the match requires.
         condition: MatchCondition<'o>,
+        /// The value in the request.
         sent: Option<String>,
     },
-    Parameter {
+    /// A query parameter is missing or has another value.
+    QueryParam {
+        /// What the match requires.
         condition: MatchCondition<'o>,
+        /// The value in the request.
         sent: Option<String>,
+        /// A parameter of the request whose name differs in case only.
         other_case: Option<String>,
     },
-    Service(&'o str),
+    /// The gRPC service differs.
+    GrpcService(&'o str),
+    /// The gRPC method differs.
     GrpcMethod(&'o str),
-    Pattern {
+    /// The regular expression is invalid.
+    InvalidPattern {
+        /// The expression.
         pattern: &'o str,
+        /// What is wrong with it.
         error: String,
     },
-    /// It is not within what the rule that delegates hands on.
-    Outside,
+    /// The match is not within the matches of the rule that delegates to its route.
+    OutsideDelegation,
 }
 
-#[derive(Clone, Debug)]
+/// The path of a match.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PathMatch<'o> {
+    /// The whole path.
     Exact(Cow<'o, str>),
+    /// The path, or its first elements.
     Prefix(Cow<'o, str>),
+    /// A regular expression for the whole path.
     Pattern(&'o str),
 }
 
-/// A header or a query parameter that must have a value.
-#[derive(Clone, Copy, Debug)]
+/// A header or query parameter that a match requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatchCondition<'o> {
     name: &'o str,
     value: &'o str,
     is_pattern: bool,
 }
 
+/// A match of a rule. Displayed, it is a list of requirements: `path prefix /menu, method GET`.
+#[derive(Clone, Debug)]
+pub struct RouteMatch<'o> {
+    pub(super) value: &'o Value,
+    /// The path prefix that the match inherits from the rule that delegates to its route.
+    pub(super) base: Option<String>,
+}
+
 impl<'o> PathMatch<'o> {
-    /// What a match says of the path. `base` is the prefix below which it is meant.
-    pub fn read(of: &'o Value, base: Option<&str>) -> Self {
-        let path = of.get("path").unwrap_or(&Value::Null);
+    /// The path of a match, below the prefix `base`.
+    pub(super) fn read(route_match: &'o Value, base: Option<&str>) -> Self {
+        let path = route_match.get("path").unwrap_or(&Value::Null);
         let value = path.get_str("value").unwrap_or("/");
         let joined = match base {
             Some(base) => Cow::Owned(format!("{}{value}", base.trim_end_matches('/'))),
@@ -87,7 +100,7 @@ impl<'o> PathMatch<'o> {
         }
     }
 
-    /// The kind and the length: the Gateway API puts exact paths first and leaves the place of patterns to
+    /// The type and the length. The Gateway API puts exact paths first and leaves the rank of regular expressions to
     /// implementations; most put them before prefixes.
     fn rank(&self) -> (usize, usize) {
         match self {
@@ -99,43 +112,43 @@ impl<'o> PathMatch<'o> {
 
     fn holds(&self, path: &str) -> Result<bool, MatchFailure<'o>> {
         match self {
-            PathMatch::Exact(wanted) => Ok(path == wanted),
-            PathMatch::Prefix(prefix) => Ok(below(path, prefix).is_some()),
+            PathMatch::Exact(exact) => Ok(path == exact),
+            PathMatch::Prefix(prefix) => Ok(after_prefix(path, prefix).is_some()),
             PathMatch::Pattern(pattern) => matches_pattern(pattern, path),
         }
     }
 }
 
-/// What follows a prefix, which ends at a `/` of the path or at its end.
-pub fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
+/// The rest of a path after a prefix. Prefixes match whole path elements.
+pub fn after_prefix<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(prefix.trim_end_matches('/'))?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// Whether a match of an HTTPRoute holds.
+/// Tests a match of an HTTPRoute.
 pub fn http<'o>(
     request: &Request,
-    wanted: &'o Value,
+    route_match: &'o Value,
     base: Option<&str>,
 ) -> Result<MatchDetails<'o>, MatchFailure<'o>> {
-    let path = PathMatch::read(wanted, base);
-    // Patterns are dear: what is cheap is looked at first.
+    let path = PathMatch::read(route_match, base);
+    // Regular expressions are expensive: test everything else first.
     let is_pattern = matches!(path, PathMatch::Pattern(_));
     if !is_pattern && !path.holds(&request.path)? {
         return Err(MatchFailure::Path(path));
     }
-    let method = wanted.get_str("method").filter(|method| !method.is_empty());
+    let method = route_match.get_str("method").filter(|method| !method.is_empty());
     if let Some(method) = method.filter(|method| *method != request.method) {
         return Err(MatchFailure::Method(method));
     }
-    let headers = headers(request, wanted)?;
-    let parameters = conditions(wanted.list_at("queryParams"), |a, b| a == b);
+    let headers = headers(request, route_match)?;
+    let parameters = conditions(route_match.list_at("queryParams"), |a, b| a == b);
     for condition in &parameters {
         let sent = request.parameter(condition.name);
         if !condition.holds(sent.as_deref())? {
             let mut names = request.parameters();
             let other_case = names.find(|name| name != condition.name && name.eq_ignore_ascii_case(condition.name));
-            return Err(MatchFailure::Parameter { condition: *condition, sent, other_case });
+            return Err(MatchFailure::QueryParam { condition: *condition, sent, other_case });
         }
     }
     if is_pattern && !path.holds(&request.path)? {
@@ -147,34 +160,34 @@ pub fn http<'o>(
     Ok(MatchDetails { rank, prefix })
 }
 
-/// Whether a match of a GRPCRoute holds.
-pub fn grpc<'o>(request: &Request, wanted: &'o Value) -> Result<MatchDetails<'o>, MatchFailure<'o>> {
+/// Tests a match of a GRPCRoute.
+pub fn grpc<'o>(request: &Request, route_match: &'o Value) -> Result<MatchDetails<'o>, MatchFailure<'o>> {
     let called = request.path.strip_prefix('/').unwrap_or(&request.path);
     let (service, method) = called.rsplit_once('/').unwrap_or((called, ""));
-    let call = wanted.get("method").unwrap_or(&Value::Null);
+    let call = route_match.get("method").unwrap_or(&Value::Null);
     let part = |name| call.get_str(name).filter(|text| !text.is_empty());
     let is_pattern = call.get_str("type") == Some("RegularExpression");
-    let holds = |wanted: Option<&'o str>, called: &str| match wanted {
+    let holds = |required: Option<&'o str>, called: &str| match required {
         None => Ok(true),
-        Some(wanted) if is_pattern => matches_pattern(wanted, called),
-        Some(wanted) => Ok(wanted == called),
+        Some(required) if is_pattern => matches_pattern(required, called),
+        Some(required) => Ok(required == called),
     };
     if !holds(part("service"), service)? {
-        return Err(MatchFailure::Service(part("service").unwrap_or_default()));
+        return Err(MatchFailure::GrpcService(part("service").unwrap_or_default()));
     }
     if !holds(part("method"), method)? {
         return Err(MatchFailure::GrpcMethod(part("method").unwrap_or_default()));
     }
     let length = |name| part(name).map_or(0, str::len);
     let (service, method) = (length("service"), length("method"));
-    // The length of a pattern says nothing of how much it asks for: as with paths, what is exact goes first.
+    // The length of a regular expression says nothing about how specific it is: as for paths, exact names come first.
     let kind = if service + method == 0 { 0 } else { 2 - usize::from(is_pattern) };
-    Ok(MatchDetails { rank: [kind, service, method, headers(request, wanted)?, 0], prefix: None })
+    Ok(MatchDetails { rank: [kind, service, method, headers(request, route_match)?, 0], prefix: None })
 }
 
-/// The number of headers that a match asks for, if the request has them.
-fn headers<'o>(request: &Request, wanted: &'o Value) -> Result<usize, MatchFailure<'o>> {
-    let conditions = conditions(wanted.list_at("headers"), str::eq_ignore_ascii_case);
+/// The number of headers that a match requires, if the request has all of them.
+fn headers<'o>(request: &Request, route_match: &'o Value) -> Result<usize, MatchFailure<'o>> {
+    let conditions = conditions(route_match.list_at("headers"), str::eq_ignore_ascii_case);
     for condition in &conditions {
         let sent = match condition.name.eq_ignore_ascii_case("host") {
             true => Some(request.host.clone()),
@@ -187,7 +200,7 @@ fn headers<'o>(request: &Request, wanted: &'o Value) -> Result<usize, MatchFailu
     Ok(conditions.len())
 }
 
-/// Of conditions with one name, the first counts.
+/// Of several conditions with the same name, only the first counts.
 fn conditions(list: &[Value], same: impl Fn(&str, &str) -> bool) -> Vec<MatchCondition<'_>> {
     let mut found: Vec<MatchCondition> = Vec::new();
     for value in list {
@@ -210,31 +223,34 @@ impl<'o> MatchCondition<'o> {
     }
 }
 
-/// Whether the whole text is like a pattern: that is how most implementations read it.
+/// Whether a regular expression matches the whole text, as in most implementations.
 fn matches_pattern<'o>(pattern: &'o str, text: &str) -> Result<bool, MatchFailure<'o>> {
-    let regex = pattern::compile(&format!("^(?:{pattern})$"), MOST_PATTERN);
-    regex.map(|regex| regex.is_match(text)).map_err(|error| MatchFailure::Pattern { pattern, error })
+    let regex = pattern::compile(&format!("^(?:{pattern})$"), PATTERN_LIMIT);
+    regex.map(|regex| regex.is_match(text)).map_err(|error| MatchFailure::InvalidPattern { pattern, error })
 }
 
-/// What a match asks for, on one line: `PathPrefix /menu, method GET`.
-pub fn describe(wanted: &Value, base: Option<&str>) -> String {
-    let mut parts = Vec::new();
-    if wanted.get("path").is_some() || base.is_some() {
-        parts.push(PathMatch::read(wanted, base).to_string());
-    }
-    match wanted.get("method") {
-        Some(Value::Str(method)) => parts.push(format!("method {method}")),
-        Some(call) => {
-            let part = |name| call.get_str(name).unwrap_or("*");
-            parts.push(format!("call {}/{}", part("service"), part("method")));
+impl fmt::Display for RouteMatch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RouteMatch { value, base } = self;
+        let mut parts = Vec::new();
+        if value.get("path").is_some() || base.is_some() {
+            parts.push(PathMatch::read(value, base.as_deref()).to_string());
         }
-        None => {}
+        match value.get("method") {
+            Some(Value::Str(method)) => parts.push(format!("method {method}")),
+            Some(call) => {
+                let part = |name| call.get_str(name).unwrap_or("*");
+                parts.push(format!("gRPC {}/{}", part("service"), part("method")));
+            }
+            None => {}
+        }
+        let header = |condition: MatchCondition| format!("header {condition:#}");
+        parts.extend(conditions(value.list_at("headers"), str::eq_ignore_ascii_case).into_iter().map(header));
+        let parameter = |condition: MatchCondition| format!("query {condition}");
+        parts.extend(conditions(value.list_at("queryParams"), |a, b| a == b).into_iter().map(parameter));
+        f.write_str(if parts.is_empty() { "any request" } else { "" })?;
+        f.write_str(&parts.join(", "))
     }
-    let header = |condition: MatchCondition| format!("header {condition:#}");
-    parts.extend(conditions(wanted.list_at("headers"), str::eq_ignore_ascii_case).into_iter().map(header));
-    let parameter = |condition: MatchCondition| format!("query {condition}");
-    parts.extend(conditions(wanted.list_at("queryParams"), |a, b| a == b).into_iter().map(parameter));
-    if parts.is_empty() { "anything".to_owned() } else { parts.join(", ") }
 }
 
 impl fmt::Display for PathMatch<'_> {
@@ -247,43 +263,44 @@ impl fmt::Display for PathMatch<'_> {
     }
 }
 
-/// `name=value`, or with `#` as headers are written, `name: value`.
+/// `name=value`; with `{:#}`, as headers are written, `name: value`.
 impl fmt::Display for MatchCondition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MatchCondition { name, value, is_pattern } = self;
         let between = if f.alternate() { ": " } else { "=" };
-        let like = if *is_pattern { "like " } else { "" };
-        write!(f, "{name}{between}{like}{value}")
+        let pattern = if *is_pattern { "pattern " } else { "" };
+        write!(f, "{name}{between}{pattern}{value}")
     }
 }
 
-/// Completes "it …".
 impl fmt::Display for MatchFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MatchFailure::Path(path) => write!(f, "asks for {path}"),
-            MatchFailure::Method(method) => write!(f, "asks for method {method}"),
+            MatchFailure::Path(path) => write!(f, "requires {path}"),
+            MatchFailure::Method(method) => write!(f, "requires method {method}"),
             MatchFailure::Header { condition, sent: None } => {
-                write!(f, "asks for header {condition:#}, which is not sent")
+                write!(f, "requires header {condition:#}, which is not sent")
             }
             MatchFailure::Header { condition, sent: Some(sent) } => {
-                write!(f, "asks for header {condition:#}, not {sent}")
+                write!(f, "requires header {condition:#}, not {sent}")
             }
-            MatchFailure::Parameter { condition, other_case: Some(name), .. } => {
-                write!(f, "asks for query {condition}; `{name}` is another name, for case matters")
+            MatchFailure::QueryParam { condition, other_case: Some(name), .. } => {
+                write!(f, "requires query {condition}; `{name}` differs in case")
             }
-            MatchFailure::Parameter { condition, sent: None, .. } => {
-                write!(f, "asks for query {condition}, which is not sent")
+            MatchFailure::QueryParam { condition, sent: None, .. } => {
+                write!(f, "requires query {condition}, which is not sent")
             }
-            MatchFailure::Parameter { condition, sent: Some(sent), .. } => {
-                write!(f, "asks for query {condition}, not {sent}")
+            MatchFailure::QueryParam { condition, sent: Some(sent), .. } => {
+                write!(f, "requires query {condition}, not {sent}")
             }
-            MatchFailure::Service(service) => write!(f, "asks for gRPC service {service}"),
-            MatchFailure::GrpcMethod(method) => write!(f, "asks for gRPC method {method}"),
-            MatchFailure::Pattern { pattern, error } => {
-                write!(f, "has a pattern that cannot be used, `{pattern}`: {error}")
+            MatchFailure::GrpcService(service) => write!(f, "requires gRPC service {service}"),
+            MatchFailure::GrpcMethod(method) => write!(f, "requires gRPC method {method}"),
+            MatchFailure::InvalidPattern { pattern, error } => {
+                write!(f, "has an invalid regular expression `{pattern}`: {error}")
             }
-            MatchFailure::Outside => f.write_str("has no part in what the rule above hands on"),
+            MatchFailure::OutsideDelegation => {
+                f.write_str("is not within the matches of the rule that delegates to its route")
+            }
         }
     }
 }
@@ -306,27 +323,28 @@ mod tests {
             ("/", "/", Some("/")),
             ("/x", "/", Some("/x")),
         ] {
-            assert_eq!(below(path, prefix), rest, "{path} below {prefix}");
+            assert_eq!(after_prefix(path, prefix), rest, "{path} below {prefix}");
         }
     }
 
     #[test]
-    fn a_pattern_must_match_the_whole_and_a_bad_one_says_so() {
+    fn a_regular_expression_must_match_the_whole_text_and_an_invalid_one_says_so() {
         assert!(matches_pattern("/v[0-9]+|/x", "/v12").unwrap());
         assert!(!matches_pattern("/v[0-9]+", "/v12/x").unwrap());
         assert_eq!(
             matches_pattern("(", "").unwrap_err().to_string(),
-            "has a pattern that cannot be used, `(`: unclosed group"
+            "has an invalid regular expression `(`: unclosed group"
         );
         let huge = matches_pattern("((a{200}){200}){200}", "").unwrap_err().to_string();
         assert!(huge.ends_with("it is too large"), "{huge}");
     }
 
     #[test]
-    fn of_headers_with_one_name_the_first_counts() {
+    fn of_headers_with_the_same_name_the_first_counts() {
         let mut request = Request::parse("GET", "http://x").unwrap();
         request.add_header("Color: red").unwrap();
-        let wanted = json!({"headers": [{"name": "color", "value": "red"}, {"name": "COLOR", "value": "blue"}]}).into();
-        assert_eq!(http(&request, &wanted, None).unwrap().rank, [0, 0, 0, 1, 0]);
+        let route_match =
+            json!({"headers": [{"name": "color", "value": "red"}, {"name": "COLOR", "value": "blue"}]}).into();
+        assert_eq!(http(&request, &route_match, None).unwrap().rank, [0, 0, 0, 1, 0]);
     }
 }

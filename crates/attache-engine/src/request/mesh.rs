@@ -1,18 +1,20 @@
-//! The way of a request within a mesh: a client calls a Service, and the routes that have it as their parent decide.
+//! Requests in a mesh: a client calls a Service, and the routes that have the Service as their parent decide.
 
 use super::backends::Backend;
-use super::client::{Request, Scheme};
+use super::client_request::{Request, Scheme};
 use super::filters::FilterEffects;
-use super::not_chosen::NotChosenList;
-use super::rules::{self, Route};
-use super::through::{of_kind, of_other_kinds, serve};
-use super::{RequestOutcome, RequestTrace};
+use super::gateway::{add_grpc_routes, route_of_kind};
+use super::not_chosen::{NotChosenList, NotChosenReason};
+use super::not_served::NotServedReason;
+use super::respond::respond;
+use super::rules::{self, CandidateRoute};
+use super::trace::{RequestOutcome, RequestTrace};
 use crate::engine_view::EngineView;
 use crate::object::Object;
 use crate::topology::api::{RouteKind, is_frontend};
 use crate::topology::{NodeId, routes, sections};
 
-/// The Service that a client means by a host: `name.namespace`, `name.namespace.svc…`, or, from within its namespace,
+/// The Service that a host names: `name.namespace.svc…`, or for a client in namespace `from` also `name.namespace` and
 /// `name`.
 pub fn service_named(view: EngineView<'_>, host: &str, from: Option<&str>) -> Option<NodeId> {
     let mut labels = host.splitn(3, '.');
@@ -28,29 +30,35 @@ pub fn service_named(view: EngineView<'_>, host: &str, from: Option<&str>) -> Op
     view.objects.lookup("", "Service", namespace, name).map(NodeId::whole)
 }
 
-pub fn call(view: EngineView<'_>, request: &Request, service: NodeId, why: bool) -> RequestTrace {
-    let mut not_chosen = NotChosenList { wanted: why, list: Vec::new() };
-    let trace = behind(view, request, service, &mut not_chosen);
+/// Follows a request to a Service.
+pub fn trace<'e>(view: EngineView<'e>, request: &Request, service: NodeId, why: bool) -> RequestTrace<'e> {
+    let mut not_chosen = NotChosenList::new(why);
+    let trace = through_routes(view, request, service, &mut not_chosen);
     RequestTrace { service: Some(service), not_chosen: not_chosen.list, ..trace }
 }
 
-fn behind(view: EngineView<'_>, request: &Request, service: NodeId, not_chosen: &mut NotChosenList) -> RequestTrace {
+fn through_routes<'e>(
+    view: EngineView<'e>,
+    request: &Request,
+    service: NodeId,
+    not_chosen: &mut NotChosenList<'e>,
+) -> RequestTrace<'e> {
     let EngineView { objects, topology, .. } = view;
-    let id = topology.id(objects, service);
     let mut ports = topology.sections(service).filter_map(|port| {
         let number = sections::port(topology.section_value(objects, port)?)?;
         Some((port, number))
     });
     let port = ports.clone().find(|(_, number)| *number == i64::from(request.port)).map(|(port, _)| port);
     if port.is_none() && ports.next().is_some() {
-        return RequestTrace::refused(RequestOutcome::NoListener, None, format!("{id} has no port {}", request.port));
+        let reason = NotServedReason::NoServicePort(service);
+        return RequestTrace::not_served(RequestOutcome::NoListener, None, reason);
     }
     let attached = topology.frontend(service).map_or(&[][..], |frontend| topology.children(frontend));
     let attached: Vec<NodeId> =
-        attached.iter().copied().filter(|route| is_for_port(view, *route, service, request)).collect();
-    let routes = of_client(view, request, &id.namespace, attached, not_chosen);
+        attached.iter().copied().filter(|route| has_parent_port(view, *route, service, request)).collect();
+    let routes = routes_for_client(view, request, service, attached, not_chosen);
     if routes.is_empty() {
-        return plain(request, id.to_string(), service, port);
+        return without_routes(view, request, service, port);
     }
     let kinds: &[RouteKind] = match request.scheme {
         Scheme::Http | Scheme::Https if request.grpc => &[RouteKind::Grpc, RouteKind::Http, RouteKind::Tcp],
@@ -60,78 +68,78 @@ fn behind(view: EngineView<'_>, request: &Request, service: NodeId, not_chosen: 
         Scheme::Udp => &[RouteKind::Udp],
     };
     for &kind in kinds {
-        let candidates = routes.iter().filter(|route| of_kind(view, **route, kind).is_some());
-        let candidates = candidates.map(|node| Route { node: *node, hostname: "" });
-        if let Some(steps) = rules::choose(view, request, kind, candidates, not_chosen) {
-            return serve(view, request, steps);
+        let candidates = routes.iter().filter(|route| route_of_kind(view, **route, kind).is_some());
+        let candidates = candidates.map(|node| CandidateRoute { node: *node, hostname: "" });
+        if let Some(rules) = rules::choose(view, request, kind, candidates, not_chosen) {
+            return respond(view, request, rules);
         }
     }
-    of_other_kinds(view, &routes, kinds, not_chosen);
-    let reason = format!("no rule of a route on {id} matches");
-    RequestTrace::refused(RequestOutcome::NotFound, request.scheme.is_http().then_some(404), reason)
+    add_grpc_routes(view, &routes, kinds, not_chosen);
+    let status = request.scheme.is_http().then_some(404);
+    RequestTrace::not_served(RequestOutcome::NotFound, status, NotServedReason::NoRule(service))
 }
 
-/// Whether a route names the Service, or that port of it, as its parent.
-fn is_for_port(view: EngineView<'_>, route: NodeId, service: NodeId, request: &Request) -> bool {
+/// Whether a route has the Service, or the port of the request, as its parent.
+fn has_parent_port(view: EngineView<'_>, route: NodeId, service: NodeId, request: &Request) -> bool {
     let object = |node: NodeId| view.topology.node(node).owner.object().map(|id| &view.objects[id]);
     let (Some(route), Some(service)) = (object(route), object(service)) else { return false };
-    let named = |section: &str| {
-        let ports = service.spec().list_at("ports").iter();
-        ports
-            .clone()
-            .any(|port| port.get_str("name") == Some(section) && sections::port(port) == Some(i64::from(request.port)))
+    let is_port = |section: &str| {
+        let mut ports = service.spec().list_at("ports").iter();
+        ports.any(|port| port.get_str("name") == Some(section) && sections::port(port) == Some(i64::from(request.port)))
     };
     routes::parents(route).any(|parent| {
         is_frontend(parent.group, parent.kind)
-            && names(service, parent.kind, parent.namespace, parent.name)
+            && is_named(service, parent.kind, parent.namespace, parent.name)
             && parent.port.is_none_or(|port| port == i64::from(request.port))
-            && parent.section.is_none_or(named)
+            && parent.section.is_none_or(is_port)
     })
 }
 
-fn names(object: &Object, kind: &str, namespace: &str, name: &str) -> bool {
+fn is_named(object: &Object, kind: &str, namespace: &str, name: &str) -> bool {
     object.id.kind == kind && object.id.namespace == namespace && object.id.name == name
 }
 
-/// The routes that count for a client: those of its own namespace, which it made as a consumer of a Service in another
-/// one, take the place of those that the owner of the Service made.
-fn of_client(
-    view: EngineView<'_>,
+/// The routes that apply to the client. Consumer routes, which are in another namespace than the Service, apply to
+/// clients of their own namespace only, and there they replace the routes of the Service's namespace.
+fn routes_for_client<'e>(
+    view: EngineView<'e>,
     request: &Request,
-    home: &str,
+    service: NodeId,
     attached: Vec<NodeId>,
-    not_chosen: &mut NotChosenList,
+    not_chosen: &mut NotChosenList<'e>,
 ) -> Vec<NodeId> {
-    let namespace = |route: &NodeId| view.topology.id(view.objects, *route).namespace.as_str();
+    let namespace = |node: NodeId| view.topology.id(view.objects, node).namespace.as_str();
     let from = request.from.as_deref();
-    let is_consumer = |route: &NodeId| namespace(route) != home;
-    let has_own = attached.iter().any(|route| is_consumer(route) && Some(namespace(route)) == from);
-    let (meant, passed): (Vec<NodeId>, Vec<NodeId>) =
-        attached.into_iter().partition(|route| match is_consumer(route) {
-            true => Some(namespace(route)) == from,
+    let is_consumer = |route: NodeId| namespace(route) != namespace(service);
+    let has_own = attached.iter().any(|route| is_consumer(*route) && Some(namespace(*route)) == from);
+    let (applying, others): (Vec<NodeId>, Vec<NodeId>) =
+        attached.into_iter().partition(|route| match is_consumer(*route) {
+            true => Some(namespace(*route)) == from,
             false => !has_own,
         });
-    for route in passed {
-        not_chosen.add(route, || match is_consumer(&route) {
-            true => format!("is for clients in namespace {} only", namespace(&route)),
-            false => "gives way to routes of the client's own namespace".to_owned(),
+    for route in others {
+        not_chosen.add(route, || match is_consumer(route) {
+            true => NotChosenReason::OtherConsumer(namespace(route)),
+            false => NotChosenReason::ReplacedByConsumer,
         });
     }
-    meant
+    applying
 }
 
-/// Without routes, the Service serves what it is asked.
-fn plain(request: &Request, name: String, service: NodeId, port: Option<NodeId>) -> RequestTrace {
+/// Without routes, the Service itself is the backend.
+fn without_routes<'e>(
+    view: EngineView<'e>,
+    request: &Request,
+    service: NodeId,
+    port: Option<NodeId>,
+) -> RequestTrace<'e> {
     let backend = Backend {
-        name,
+        id: view.topology.id(view.objects, service).clone(),
         port: Some(i64::from(request.port)),
         weight: 1,
-        found: Ok((service, port)),
+        resolved: Ok((service, port)),
         filter_effects: FilterEffects::default(),
     };
-    RequestTrace {
-        status: request.scheme.is_http().then_some(200),
-        backends: vec![backend],
-        ..RequestTrace::new(RequestOutcome::Backend)
-    }
+    let status = request.scheme.is_http().then_some(200);
+    RequestTrace { status, backends: vec![backend], ..RequestTrace::new(RequestOutcome::Backend) }
 }

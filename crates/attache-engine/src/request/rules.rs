@@ -1,13 +1,15 @@
-//! Which rule of all routes on a listener serves a request. Rules that delegate give way to those of their children.
+//! Chooses the rule that serves a request among all rules of the routes on a listener. A rule that delegates is replaced
+//! by the rules of the routes it delegates to.
 
 use std::cmp::Ordering;
 
 use hashbrown::HashSet;
 
-use super::client::Request;
-use super::host::{self, HOST_RANK};
-use super::matching::{self, GRPC_RANK, HTTP_RANK, MatchDetails, MatchFailure};
-use super::not_chosen::NotChosenList;
+use super::client_request::Request;
+use super::hostname::hostname_rank;
+use super::matching::{self, MatchDetails, MatchFailure};
+use super::not_chosen::{NotChosenList, NotChosenReason};
+use super::precedence::{GRPC_CRITERIA, HOSTNAME_CRITERIA, HTTP_CRITERIA, Precedence};
 use crate::engine_view::EngineView;
 use crate::object::Object;
 use crate::topology::api::RouteKind;
@@ -15,116 +17,119 @@ use crate::topology::delegation::inherits_matches;
 use crate::topology::{Level, NodeId, matches};
 use crate::value::Value;
 
-/// A route that a request may be for.
+/// A route whose rules are considered.
 #[derive(Clone, Copy, Debug)]
-pub struct Route<'o> {
+pub struct CandidateRoute<'o> {
     pub node: NodeId,
-    /// The hostname of it that the request comes by; empty for any.
+    /// The hostname that the host of the request matches; empty for any.
     pub hostname: &'o str,
 }
 
-/// A rule of which a match holds for a request.
+/// A rule with a match that the request meets.
 #[derive(Clone, Debug)]
 pub struct MatchedRule<'o> {
     pub rule: NodeId,
-    pub wanted: &'o Value,
-    pub fit: MatchDetails<'o>,
-    /// The path prefix below which the match is meant.
+    /// The match.
+    pub route_match: &'o Value,
+    pub details: MatchDetails<'o>,
+    /// The path prefix that the match inherits from the rule that delegates to its route.
     pub base: Option<String>,
-    /// The rule that delegates to this one's route, among all [`Search::steps`].
-    above: Option<usize>,
+    /// The rule that delegates to the route of this rule: an index of [`RuleSearch::delegating`].
+    delegated_by: Option<usize>,
 }
 
-/// A rule that can serve the request.
+/// A matched rule that does not delegate.
 #[derive(Debug)]
-struct Candidate<'o> {
-    step: MatchedRule<'o>,
+struct CandidateRule<'o> {
+    matched: MatchedRule<'o>,
     route: &'o Object,
+    /// The position of the rule in its route.
     position: usize,
     hostname: &'o str,
 }
 
-struct Search<'w, 'r> {
+struct RuleSearch<'w, 'r> {
     view: EngineView<'w>,
     request: &'r Request,
     kind: RouteKind,
-    /// The rules that delegate.
-    steps: Vec<MatchedRule<'w>>,
-    candidates: Vec<Candidate<'w>>,
+    /// The matched rules that delegate.
+    delegating: Vec<MatchedRule<'w>>,
+    candidates: Vec<CandidateRule<'w>>,
 }
 
-/// The rule that serves a request, after those that delegate to its route.
+/// The rule that serves a request, preceded by the rules that delegate to its route.
 pub fn choose<'w>(
     view: EngineView<'w>,
     request: &Request,
     kind: RouteKind,
-    routes: impl Iterator<Item = Route<'w>>,
-    not_chosen: &mut NotChosenList,
+    routes: impl Iterator<Item = CandidateRoute<'w>>,
+    not_chosen: &mut NotChosenList<'w>,
 ) -> Option<Vec<MatchedRule<'w>>> {
-    let mut search = Search { view, request, kind, steps: Vec::new(), candidates: Vec::new() };
-    search.look(routes, not_chosen);
+    let mut search = RuleSearch { view, request, kind, delegating: Vec::new(), candidates: Vec::new() };
+    search.collect(routes, not_chosen);
     let winner = search.candidates.iter().enumerate().max_by(|(_, a), (_, b)| search.compare(a, b).0)?.0;
     let winner = search.candidates.swap_remove(winner);
     for loser in &search.candidates {
-        let name = view.topology.name(view.objects, winner.step.rule);
-        not_chosen.add(loser.step.rule, || format!("matches too, but {name} {}", search.compare(&winner, loser).1));
+        not_chosen.add(loser.matched.rule, || NotChosenReason::LowerPrecedence(search.compare(&winner, loser).1));
     }
-    let mut way = vec![winner.step];
-    while let Some(above) = way.last().and_then(|step| step.above).and_then(|above| search.steps.get(above)) {
-        way.push(above.clone());
+    let mut rules = vec![winner.matched];
+    while let Some(parent) = rules.last().and_then(|rule| search.delegating.get(rule.delegated_by?)) {
+        rules.push(parent.clone());
     }
-    way.reverse();
-    Some(way)
+    rules.reverse();
+    Some(rules)
 }
 
-/// The route that a rule is of, and what it says of the rule.
-pub fn rule(view: EngineView<'_>, rule: NodeId) -> Option<(&Object, &Value)> {
+/// The route of a rule, and the rule's entry in `spec.rules`.
+pub fn route_and_rule(view: EngineView<'_>, rule: NodeId) -> Option<(&Object, &Value)> {
     let EngineView { objects, topology, .. } = view;
     Some((&objects[topology.node(rule).owner.object()?], topology.section_value(objects, rule)?))
 }
 
-impl<'w> Search<'w, '_> {
-    /// Collects the rules that can serve the request. Nothing is looked at twice, so that routes which delegate to one
-    /// another in many ways cost no more than their rules.
-    fn look(&mut self, routes: impl Iterator<Item = Route<'w>>, not_chosen: &mut NotChosenList) {
+impl<'w> RuleSearch<'w, '_> {
+    /// Collects the rules that match. Each delegation is followed once for each match, so that routes that delegate to
+    /// each other in many ways cost no more than their rules.
+    fn collect(&mut self, routes: impl Iterator<Item = CandidateRoute<'w>>, not_chosen: &mut NotChosenList<'w>) {
         let mut seen: HashSet<(NodeId, NodeId, *const Value)> = HashSet::new();
-        let mut open: Vec<(Route, Option<usize>)> = routes.map(|route| (route, None)).collect();
-        while let Some((route, above)) = open.pop() {
+        let mut open: Vec<(CandidateRoute, Option<usize>)> = routes.map(|route| (route, None)).collect();
+        while let Some((route, delegated_by)) = open.pop() {
             for (position, rule) in self.view.topology.sections(route.node).enumerate() {
-                let Some((object, value)) = self::rule(self.view, rule) else { continue };
+                let Some((object, value)) = route_and_rule(self.view, rule) else { continue };
                 if !matches!(self.kind, RouteKind::Http | RouteKind::Grpc) && position > 0 {
-                    not_chosen.add(rule, || "is not the first: only that one is used".to_owned());
+                    not_chosen.add(rule, || NotChosenReason::NotFirstRule);
                     continue;
                 }
-                let below = self.view.topology.children(rule).iter().copied();
-                let below: Vec<NodeId> =
-                    below.filter(|it| self.view.topology.node(*it).level == Level::Route).collect();
+                let children = self.view.topology.children(rule).iter().copied();
+                let children: Vec<NodeId> =
+                    children.filter(|child| self.view.topology.node(*child).level == Level::Route).collect();
                 let mut best: Option<MatchedRule> = None;
-                let mut mismatches: Vec<String> = Vec::new();
-                for wanted in matches::each(value) {
-                    let step = match self.fit(object, rule, wanted, above) {
-                        Ok(step) => step,
-                        Err(mismatch) => {
-                            if not_chosen.wanted {
-                                mismatches.push(mismatch.to_string());
-                            }
+                let mut failures: Vec<MatchFailure> = Vec::new();
+                for route_match in matches::each(value) {
+                    let matched = match self.test(object, rule, route_match, delegated_by) {
+                        Ok(matched) => matched,
+                        Err(failure) => {
+                            failures.push(failure);
                             continue;
                         }
                     };
-                    let new = below.iter().filter(|child| seen.insert((**child, rule, wanted)));
-                    let at = self.steps.len();
-                    open.extend(new.map(|child| (Route { node: *child, hostname: route.hostname }, Some(at))));
-                    if !below.is_empty() {
-                        self.steps.push(step.clone());
+                    let unseen = children.iter().filter(|child| seen.insert((**child, rule, route_match)));
+                    let at = self.delegating.len();
+                    open.extend(unseen.map(|child| {
+                        let child = CandidateRoute { node: *child, hostname: route.hostname };
+                        (child, Some(at))
+                    }));
+                    if !children.is_empty() {
+                        self.delegating.push(matched.clone());
                     }
-                    if best.as_ref().is_none_or(|best| best.fit.rank < step.fit.rank) {
-                        best = Some(step);
+                    if best.as_ref().is_none_or(|best| best.details.rank < matched.details.rank) {
+                        best = Some(matched);
                     }
                 }
                 match best {
-                    None => not_chosen.add(rule, || mismatches.join("; ")),
-                    Some(step) if below.is_empty() => {
-                        self.candidates.push(Candidate { step, route: object, position, hostname: route.hostname });
+                    None => not_chosen.add(rule, || NotChosenReason::NoMatch(failures)),
+                    Some(matched) if children.is_empty() => {
+                        let hostname = route.hostname;
+                        self.candidates.push(CandidateRule { matched, route: object, position, hostname });
                     }
                     Some(_) => {}
                 }
@@ -132,45 +137,46 @@ impl<'w> Search<'w, '_> {
         }
     }
 
-    fn fit(
+    fn test(
         &self,
         route: &Object,
         rule: NodeId,
-        wanted: &'w Value,
-        above: Option<usize>,
+        route_match: &'w Value,
+        delegated_by: Option<usize>,
     ) -> Result<MatchedRule<'w>, MatchFailure<'w>> {
-        let parent = above.and_then(|above| self.steps.get(above));
+        let parent = delegated_by.and_then(|at| self.delegating.get(at));
         let mut base = None;
         match parent {
-            Some(parent) if inherits_matches(route) => base = parent.fit.prefix.as_deref().map(str::to_owned),
-            Some(parent) if !matches::lies_within(wanted, parent.wanted) => return Err(MatchFailure::Outside),
+            Some(parent) if inherits_matches(route) => base = parent.details.prefix.as_deref().map(str::to_owned),
+            Some(parent) if !matches::lies_within(route_match, parent.route_match) => {
+                return Err(MatchFailure::OutsideDelegation);
+            }
             _ => {}
         }
-        let fit = match self.kind {
-            RouteKind::Http => matching::http(self.request, wanted, base.as_deref())?,
-            RouteKind::Grpc => matching::grpc(self.request, wanted)?,
+        let details = match self.kind {
+            RouteKind::Http => matching::http(self.request, route_match, base.as_deref())?,
+            RouteKind::Grpc => matching::grpc(self.request, route_match)?,
             RouteKind::Tls | RouteKind::Tcp | RouteKind::Udp => MatchDetails { rank: [0; 5], prefix: None },
         };
-        Ok(MatchedRule { rule, wanted, fit, base, above })
+        Ok(MatchedRule { rule, route_match, details, base, delegated_by })
     }
 
-    /// Which of two rules goes first, and why.
-    fn compare(&self, a: &Candidate, b: &Candidate) -> (Ordering, &'static str) {
-        let words = if self.kind == RouteKind::Grpc { GRPC_RANK } else { HTTP_RANK };
-        let ranks = |it: &Candidate| host::rank(it.hostname).into_iter().chain(it.step.fit.rank);
-        for ((a, b), words) in ranks(a).zip(ranks(b)).zip(HOST_RANK.into_iter().chain(words)) {
+    /// Compares two rules, and gives the criterion that decides. The greater one serves the request.
+    fn compare(&self, a: &CandidateRule, b: &CandidateRule) -> (Ordering, Precedence) {
+        let criteria = if self.kind == RouteKind::Grpc { GRPC_CRITERIA } else { HTTP_CRITERIA };
+        let ranks = |rule: &CandidateRule| hostname_rank(rule.hostname).into_iter().chain(rule.matched.details.rank);
+        for ((a, b), criterion) in ranks(a).zip(ranks(b)).zip(HOSTNAME_CRITERIA.into_iter().chain(criteria)) {
             if a != b {
-                return (a.cmp(&b), words);
+                return (a.cmp(&b), criterion);
             }
         }
-        // The older, and the first, is the greater.
-        let words = if a.route.id == b.route.id {
-            "comes first in the route"
+        let criterion = if a.route.id == b.route.id {
+            Precedence::FirstInRoute
         } else if a.route.created != b.route.created {
-            "is of an older route"
+            Precedence::OlderRoute
         } else {
-            "comes first by name"
+            Precedence::FirstByName
         };
-        (b.route.by_age(a.route).then(b.position.cmp(&a.position)), words)
+        (b.route.by_age(a.route).then(b.position.cmp(&a.position)), criterion)
     }
 }

@@ -1,3 +1,5 @@
+//! Whole traces: malformed routes, delegation in many ways, and the policies on the path.
+
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -27,9 +29,10 @@ spec: {gatewayClassName: c, listeners: [{name: http, port: 80, protocol: HTTP}]}
 ";
 
 #[test]
-fn routes_of_the_wrong_shape_do_no_harm() {
-    let wrong = ["5", "[]", "{}", "null", "x", "[5]", "[{}]", "[null]", "-1", "99999999999", "{type: 5}", "['*', '']"];
-    for wrong in wrong {
+fn malformed_routes_do_not_panic() {
+    let malformed =
+        ["5", "[]", "{}", "null", "x", "[5]", "[{}]", "[null]", "-1", "99999999999", "{type: 5}", "['*', '']"];
+    for wrong in malformed {
         let engine = engine(&format!(
             "{GATEWAY}
 apiVersion: gateway.networking.k8s.io/v1
@@ -66,9 +69,9 @@ spec:
     }
 }
 
-/// Thirty routes, each of which delegates to the next by two rules: a thousand million ways.
+/// Thirty routes, each of which delegates to the next by two rules: about a thousand million paths.
 #[test]
-fn many_ways_to_one_route_are_walked_once() {
+fn routes_that_delegate_in_many_ways_are_visited_once() {
     let mut yaml = GATEWAY.to_owned();
     for at in 0..30 {
         let parent = if at == 0 { "parentRefs: [{name: gw}], " } else { "" };
@@ -86,7 +89,7 @@ fn many_ways_to_one_route_are_walked_once() {
 }
 
 #[test]
-fn only_policies_on_the_way_are_given_and_those_of_other_gateways_are_not() {
+fn only_the_scopes_on_the_path_of_the_request_are_given() {
     let engine = engine(&format!(
         "{GATEWAY}
 apiVersion: gateway.networking.k8s.io/v1

@@ -4,7 +4,9 @@ use attache_answers::Snapshot;
 use attache_engine::names::nearest;
 use attache_engine::object::Object;
 use attache_engine::problem::Problem;
-use attache_engine::request::{self, Entrance, RequestTrace, any_gateway, effective, service_named, trace};
+use attache_engine::request::{
+    self, Entrance, RequestTrace, SeveralGateways, effective, service_named, trace, trace_any_gateway,
+};
 use attache_engine::topology::{Level, NodeId};
 use attache_engine::value::Value;
 use clap::{Args, ValueEnum};
@@ -111,7 +113,12 @@ impl Request {
         Ok(request)
     }
 
-    fn trace(&self, input: &Snapshot, request: &request::Request, global: &Global) -> Result<RequestTrace, Failure> {
+    fn trace<'e>(
+        &self,
+        input: &'e Snapshot,
+        request: &request::Request,
+        global: &Global,
+    ) -> Result<RequestTrace<'e>, Failure> {
         let view = input.engine.view();
         let service = match &self.service {
             Some(service) => Some(find(input, "service.", service, global)?),
@@ -129,9 +136,9 @@ impl Request {
             Some(address) => at_address(input, address)?,
             None => gateways(input).map(|(node, _)| node).collect(),
         };
-        any_gateway(view, request, gateways.into_iter(), self.why).map_err(|several| {
-            let message = format!("{} gateways have a route for {}", several.len(), request.url());
-            let choices = several.iter().map(|gateway| format!("--gateway {}", argument(input, *gateway)));
+        trace_any_gateway(view, request, gateways.into_iter(), self.why).map_err(|SeveralGateways(gateways)| {
+            let message = format!("{} Gateways have a route for {}", gateways.len(), request.url());
+            let choices = gateways.iter().map(|gateway| format!("--gateway {}", argument(input, *gateway)));
             Problem::error(message).help(format!("say which is asked: {}", listed(choices, 5))).into()
         })
     }

@@ -27,14 +27,14 @@ pub struct RequestView<'i> {
 impl RequestView<'_> {
     pub fn write(
         &self,
-        trace: &RequestTrace,
+        trace: &RequestTrace<'_>,
         effective: &[(Model, Vec<Scope>)],
         why: bool,
         screen: &mut Screen,
     ) -> io::Result<()> {
         self.heading(trace, screen)?;
         let mut table = Table::plain(2);
-        if let Some(reason) = &trace.reason {
+        if let Some(reason) = trace.explain(self.input.engine.view(), self.request) {
             table.row([paint(DIM, "because").into(), paint(BAD, reason).into()]);
         }
         self.entrance(trace, &mut table);
@@ -53,7 +53,7 @@ impl RequestView<'_> {
     }
 
     /// What was asked, and what comes of it.
-    fn heading(&self, trace: &RequestTrace, screen: &mut Screen) -> io::Result<()> {
+    fn heading(&self, trace: &RequestTrace<'_>, screen: &mut Screen) -> io::Result<()> {
         let Request { method, scheme, grpc, .. } = self.request;
         let asked = match (scheme.is_http(), grpc) {
             (true, false) => format!("{method} {}", self.request.url()),
@@ -71,7 +71,7 @@ impl RequestView<'_> {
             },
             RequestOutcome::Preflight => " from the gateway itself, which answers the CORS preflight".to_owned(),
             RequestOutcome::NotFound | RequestOutcome::InvalidBackend | RequestOutcome::NoListener => String::new(),
-            RequestOutcome::Backend => match serving(trace).as_slice() {
+            RequestOutcome::Backend => match trace.serving_backends().collect::<Vec<_>>().as_slice() {
                 [only] => format!(" from {}", address(only)),
                 several => format!(" from one of {} backends", several.len()),
             },
@@ -81,7 +81,7 @@ impl RequestView<'_> {
         heading.write(screen)
     }
 
-    fn entrance(&self, trace: &RequestTrace, table: &mut Table) {
+    fn entrance(&self, trace: &RequestTrace<'_>, table: &mut Table) {
         if let Some(gateway) = trace.gateway {
             row(table, "gateway", self.node(gateway), "");
         }
@@ -108,13 +108,13 @@ impl RequestView<'_> {
         format!("{} on port {port}{host}", text("protocol"))
     }
 
-    fn rules(&self, trace: &RequestTrace, table: &mut Table) {
+    fn rules(&self, trace: &RequestTrace<'_>, table: &mut Table) {
         for (at, passed) in trace.rules.iter().enumerate() {
             let hostname =
                 if at == 0 && !trace.hostname.is_empty() { format!("for {}", trace.hostname) } else { String::new() };
             let route = if at + 1 < trace.rules.len() { "by way of" } else { "route" };
             row(table, route, self.node(self.input.engine.topology().whole(passed.rule)), &hostname);
-            row(table, "rule", self.node(passed.rule), &passed.matched);
+            row(table, "rule", self.node(passed.rule), &passed.matched.to_string());
         }
     }
 
@@ -150,7 +150,7 @@ impl RequestView<'_> {
         }
     }
 
-    fn backends(&self, trace: &RequestTrace, table: &mut Table) {
+    fn backends(&self, trace: &RequestTrace<'_>, table: &mut Table) {
         let all: u64 = trace.backends.iter().map(|backend| backend.weight).sum();
         for backend in &trace.backends {
             let share = if all == 0 { 0.0 } else { backend.weight as f64 * 100.0 / all as f64 };
@@ -162,7 +162,7 @@ impl RequestView<'_> {
 
     fn effective(
         &self,
-        trace: &RequestTrace,
+        trace: &RequestTrace<'_>,
         effective: &[(Model, Vec<Scope>)],
         screen: &mut Screen,
     ) -> io::Result<()> {
@@ -185,7 +185,7 @@ impl RequestView<'_> {
         Ok(())
     }
 
-    fn not_chosen(&self, others: &[NotChosen], screen: &mut Screen) -> io::Result<()> {
+    fn not_chosen(&self, others: &[NotChosen<'_>], screen: &mut Screen) -> io::Result<()> {
         if others.is_empty() {
             return writeln!(screen, "\n{}", paint(DIM, "there is nothing else that could serve the request"));
         }
@@ -200,7 +200,7 @@ impl RequestView<'_> {
         let shown = cut(others.len(), self.most.saturating_mul(4));
         let mut table = Table::plain(2);
         for other in &others[..shown] {
-            table.row([self.node(other.node), other.reason.as_str().into()]);
+            table.row([self.node(other.node), other.reason.to_string().into()]);
         }
         table.write(screen)?;
         if shown < others.len() {
@@ -225,7 +225,7 @@ fn row(table: &mut Table, what: &str, it: Cell, detail: &str) {
 /// A backend with what it gets, or with what fails there and why.
 fn backend_row(table: &mut Table, what: &str, backend: &Backend, gets: &str, fails: &str) {
     let name = paint(OBJECT, address(backend)).into();
-    match &backend.found {
+    match &backend.resolved {
         Ok(_) => row(table, what, name, gets),
         Err(refusal) => {
             let fault = format!("{fails}: {}: {refusal}", refusal.reason());
@@ -235,9 +235,9 @@ fn backend_row(table: &mut Table, what: &str, backend: &Backend, gets: &str, fai
 }
 
 fn header(change: &HeaderChange) -> Painted {
-    let HeaderChange { change, name, value } = change;
+    let HeaderChange { operation, name, value } = change;
     let value = value.as_ref().map(|value| format!(": {value}")).unwrap_or_default();
-    let word = match change {
+    let word = match operation {
         HeaderOperation::Set => "set",
         HeaderOperation::Add => "add",
         HeaderOperation::Remove => "remove",
@@ -245,14 +245,10 @@ fn header(change: &HeaderChange) -> Painted {
     paint(PLAIN, format!("{word} {name}{value}"))
 }
 
-fn serving(trace: &RequestTrace) -> Vec<&Backend> {
-    trace.backends.iter().filter(|backend| backend.serves()).collect()
-}
-
 /// `Service/namespace/name:port`.
 fn address(backend: &Backend) -> String {
     match backend.port {
-        Some(port) => format!("{}:{port}", backend.name),
-        None => backend.name.clone(),
+        Some(port) => format!("{}:{port}", backend.id),
+        None => backend.id.to_string(),
     }
 }

@@ -4,15 +4,16 @@ use smol_str::SmolStr;
 
 use super::comparison::Comparison;
 use super::{CheckError, Checker};
+use crate::object::ObjectRef;
 use crate::policytest::expectations::ExpectedRequest;
 use crate::policytest::query::NodeQuery;
-use crate::request::{Backend, Entrance, RequestTrace, any_gateway, service_named, trace};
+use crate::request::{Backend, Entrance, RequestTrace, SeveralGateways, service_named, trace, trace_any_gateway};
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
 
 pub fn check(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<(), CheckError> {
     let trace = follow(checker, expected)?;
-    let topology = checker.engine.topology();
+    let (objects, topology) = (checker.engine.objects(), checker.engine.topology());
     let section = |node: Option<NodeId>| match node.and_then(|node| topology.node(node).section.clone()) {
         Some(section) => Value::Str(section),
         None => Value::Null,
@@ -26,44 +27,41 @@ pub fn check(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<(), Ch
         comparison.add("status", status.clone(), actual);
     }
     if let Some(reason) = &expected.reason {
-        comparison.add_part("reason", reason, trace.reason.as_deref().unwrap_or_default());
+        let actual = trace.explain(checker.engine.view(), &expected.request).unwrap_or_default();
+        comparison.add_part("reason", reason, &actual);
     }
     if let Some(listener) = &expected.listener {
         comparison.add("listener", Value::Str(listener.clone()), section(trace.listener));
     }
     if let Some(route) = &expected.route {
-        let actual = trace.rule().map(|rule| topology.whole(rule));
-        let actual: Vec<String> =
-            actual.map(|route| topology.name(checker.engine.objects(), route)).into_iter().collect();
-        compare_name(&mut comparison, "route", route.as_ref(), &actual);
+        let actual: Vec<&ObjectRef> = trace.rule().map(|rule| topology.id(objects, rule)).into_iter().collect();
+        compare_object(&mut comparison, "route", route.as_ref(), &actual);
     }
     if let Some(rule) = &expected.rule {
         comparison.add("rule", Value::Str(rule.clone()), section(trace.rule()));
     }
     if let Some(backend) = &expected.backend {
-        let serving = trace.backends.iter().filter(|backend| backend.serves());
-        let serving: Vec<String> = serving.map(|backend| backend.name.clone()).collect();
-        compare_name(&mut comparison, "backend", backend.as_ref(), &serving);
+        let serving: Vec<&ObjectRef> = trace.serving_backends().map(|backend| &backend.id).collect();
+        compare_object(&mut comparison, "backend", backend.as_ref(), &serving);
     }
     if !expected.backends.is_empty() {
         let weight = |backend: &Backend| Some(Value::Int(i64::try_from(backend.weight).unwrap_or(i64::MAX)));
-        compare_each(&mut comparison, "backends", &expected.backends, &trace, weight);
+        compare_backends(&mut comparison, "backends", &expected.backends, &trace, weight);
     }
     if !expected.invalid.is_empty() {
-        let reason =
-            |backend: &Backend| backend.found.as_ref().err().map(|refusal| Value::str(refusal.reason().as_str()));
-        compare_each(&mut comparison, "invalid", &expected.invalid, &trace, reason);
+        let reason = |backend: &Backend| Some(Value::str(backend.resolved.as_ref().err()?.reason().as_str()));
+        compare_backends(&mut comparison, "invalid", &expected.invalid, &trace, reason);
     }
-    compare_part(&mut comparison, "redirect", expected.redirect.as_ref(), redirect(&trace));
-    compare_part(&mut comparison, "rewrite", expected.rewrite.as_ref(), rewrite(&trace));
+    compare_given(&mut comparison, "redirect", expected.redirect.as_ref(), redirect(&trace));
+    compare_given(&mut comparison, "rewrite", expected.rewrite.as_ref(), rewrite(&trace));
     comparison.result(|| format!("{} {}", expected.request.method, expected.request.url()))
 }
 
-fn follow(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<RequestTrace, CheckError> {
+fn follow<'e>(checker: &Checker<'e>, expected: &ExpectedRequest) -> Result<RequestTrace<'e>, CheckError> {
     let (view, request) = (checker.engine.view(), &expected.request);
-    let first = |name: &NodeQuery, field| {
-        let nodes = checker.nodes(name, field)?.into_iter();
-        nodes.map(|node| view.topology.whole(node)).next().ok_or_else(|| checker.no_such_node(name, field))
+    let first = |query: &NodeQuery, field| {
+        let nodes = checker.nodes(query, field)?.into_iter();
+        nodes.map(|node| view.topology.whole(node)).next().ok_or_else(|| checker.no_such_node(query, field))
     };
     let entrance = match (&expected.service, &expected.gateway) {
         (Some(service), _) => Some(Entrance::Service(first(service, "service")?)),
@@ -74,52 +72,54 @@ fn follow(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<RequestTr
         return Ok(trace(view, request, entrance, false));
     }
     let gateways = view.topology.nodes().filter(|(_, node)| node.level == Level::Gateway).map(|(node, _)| node);
-    any_gateway(view, request, gateways, false).map_err(|several| {
-        let names: Vec<String> = several.iter().map(|node| view.topology.name(view.objects, *node)).collect();
-        let message = format!("several gateways have a route for it: {}; say which, in `gateway`", names.join(", "));
+    trace_any_gateway(view, request, gateways, false).map_err(|SeveralGateways(gateways)| {
+        let names: Vec<String> = gateways.iter().map(|node| view.topology.name(view.objects, *node)).collect();
+        let names = names.join(", ");
+        let message = format!("several Gateways have a route for it: {names}; name one in `gateway`");
         CheckError::missing(format!("{} {}", request.method, request.url()), message)
     })
 }
 
-/// One of the names that are there, or none.
-fn compare_name(comparison: &mut Comparison, field: &str, expected: Option<&NodeQuery>, actual: &[String]) {
-    let is_it = |name: &&String| expected.is_some_and(|expected| expected.full_names().any(|full| full == **name));
-    let shown = actual.iter().find(is_it).or(actual.first()).map_or(Value::Null, Value::str);
-    let expected = match actual.iter().find(is_it) {
-        Some(name) => Value::str(name),
-        None => expected.map_or(Value::Null, |expected| Value::str(expected.to_string())),
+/// Compares an object with the actual ones, of which one must be it. `None` means that there must be none.
+fn compare_object(comparison: &mut Comparison, field: &str, expected: Option<&NodeQuery>, actual: &[&ObjectRef]) {
+    let name = |id: &ObjectRef| Value::str(id.to_string());
+    let matching = actual.iter().find(|id| expected.is_some_and(|query| query.matches(id)));
+    let expected = match matching {
+        Some(id) => name(id),
+        None => expected.map_or(Value::Null, |query| Value::str(query.to_string())),
     };
-    comparison.add(field, expected, shown);
+    comparison.add(field, expected, matching.or(actual.first()).map_or(Value::Null, |id| name(id)));
 }
 
-/// What all backends have, by their names.
-fn compare_each(
+/// Compares a property of all backends that have it.
+fn compare_backends(
     comparison: &mut Comparison,
     field: &str,
     expected: &[(NodeQuery, Value)],
-    trace: &RequestTrace,
-    of: impl Fn(&Backend) -> Option<Value>,
+    trace: &RequestTrace<'_>,
+    property: impl Fn(&Backend) -> Option<Value>,
 ) {
-    let actual = trace.backends.iter().filter_map(|backend| Some((backend.name.as_str().into(), of(backend)?)));
-    let actual: Vec<(SmolStr, Value)> = actual.collect();
-    let there = |name: &NodeQuery| {
-        actual.iter().map(|(there, _)| there).find(|there| name.full_names().any(|full| full == **there)).cloned()
+    let actual = trace.backends.iter().filter_map(|backend| Some((&backend.id, property(backend)?)));
+    let actual: Vec<(&ObjectRef, Value)> = actual.collect();
+    let full_name = |query: &NodeQuery| -> SmolStr {
+        let id = actual.iter().map(|(id, _)| id).find(|id| query.matches(id));
+        id.map_or_else(|| query.to_string(), |id| id.to_string()).into()
     };
-    let expected =
-        expected.iter().map(|(name, value)| (there(name).unwrap_or_else(|| name.to_string().into()), value.clone()));
-    comparison.add(field, Value::map(expected.collect()), Value::map(actual));
+    let expected = expected.iter().map(|(query, value)| (full_name(query), value.clone())).collect();
+    let actual = actual.iter().map(|(id, value)| (id.to_string().into(), value.clone())).collect();
+    comparison.add(field, Value::map(expected), Value::map(actual));
 }
 
-/// As much of a value as the test says something about.
-fn compare_part(comparison: &mut Comparison, field: &str, expected: Option<&Value>, actual: Value) {
+/// Compares the fields of a value that the test gives.
+fn compare_given(comparison: &mut Comparison, field: &str, expected: Option<&Value>, actual: Value) {
     let Some(expected) = expected else { return };
-    let part = |(key, _): &(SmolStr, Value)| (key.clone(), actual.get(key).cloned().unwrap_or_default());
+    let given = |(key, _): &(SmolStr, Value)| (key.clone(), actual.get(key).cloned().unwrap_or_default());
     let actual =
-        if actual.is_null() { actual.clone() } else { Value::map(expected.entries().iter().map(part).collect()) };
+        if actual.is_null() { actual.clone() } else { Value::map(expected.entries().iter().map(given).collect()) };
     comparison.add(field, expected.clone(), actual);
 }
 
-fn redirect(trace: &RequestTrace) -> Value {
+fn redirect(trace: &RequestTrace<'_>) -> Value {
     let Some(redirect) = &trace.filter_effects.redirect else { return Value::Null };
     Value::map(vec![
         ("scheme".into(), Value::str(&redirect.scheme)),
@@ -130,7 +130,7 @@ fn redirect(trace: &RequestTrace) -> Value {
     ])
 }
 
-fn rewrite(trace: &RequestTrace) -> Value {
+fn rewrite(trace: &RequestTrace<'_>) -> Value {
     let rewrite = &trace.filter_effects.rewrite;
     let parts = [("host", &rewrite.host), ("path", &rewrite.path)];
     let parts = parts.iter().filter_map(|(name, text)| Some(((*name).into(), Value::str(text.as_ref()?))));

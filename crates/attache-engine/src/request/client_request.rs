@@ -1,21 +1,28 @@
-//! A request, as it leaves the client.
+//! A request as the client sends it.
 
 use std::net::IpAddr;
 
 use crate::problem::Problem;
 
+/// The scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
+    /// Plain HTTP.
     Http,
+    /// HTTP over TLS.
     Https,
+    /// Any protocol over TLS.
     Tls,
+    /// A TCP connection.
     Tcp,
+    /// UDP packets.
     Udp,
 }
 
 impl Scheme {
     const ALL: [Scheme; 5] = [Scheme::Http, Scheme::Https, Scheme::Tls, Scheme::Tcp, Scheme::Udp];
 
+    /// The scheme as it is written in a URL.
     pub fn name(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -26,7 +33,7 @@ impl Scheme {
         }
     }
 
-    /// The port that goes without saying.
+    /// The port of URLs that name none.
     pub fn port(self) -> Option<u16> {
         match self {
             Scheme::Http => Some(80),
@@ -35,40 +42,46 @@ impl Scheme {
         }
     }
 
-    /// Whether it is answered with an HTTP status.
+    /// Whether the response has an HTTP status.
     pub fn is_http(self) -> bool {
         matches!(self, Scheme::Http | Scheme::Https)
     }
 }
 
+/// A request as the client sends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
+    /// The HTTP method, in upper case.
     pub method: String,
+    /// The scheme of the URL.
     pub scheme: Scheme,
-    /// What the `Host` header says, lowercase and without port.
+    /// The `Host` header: lowercase, without the port.
     pub host: String,
+    /// The port that the client connects to.
     pub port: u16,
-    /// As it is sent: nothing is decoded or normalized.
+    /// The path, neither decoded nor normalized.
     pub path: String,
-    /// What follows the `?`, as it is sent.
+    /// The query after the `?`, not decoded.
     pub query: Option<String>,
-    /// In the order in which they are sent, without `Host`.
+    /// The headers in the order in which they are sent, without `Host`.
     pub headers: Vec<(String, String)>,
+    /// Whether this is a gRPC call.
     pub grpc: bool,
-    /// The name that a TLS client asks for, lowercase. There is none for an address.
+    /// The server name (SNI) of a TLS connection, lowercase. There is none for an IP address.
     pub sni: Option<String>,
-    /// The namespace of the client, for requests within a mesh.
+    /// The namespace of the client, for requests in a mesh.
     pub from: Option<String>,
 }
 
 impl Request {
+    /// Reads a method and a URL.
     pub fn parse(method: &str, url: &str) -> Result<Request, Problem> {
         if method.contains("://") {
             let help = format!("the method comes first: GET {method}");
             return Err(Problem::error(format!("`{method}` is not a method")).help(help));
         }
         if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)) {
-            let help = "write one word, as in GET, POST or OPTIONS";
+            let help = "write one word, such as GET, POST or OPTIONS";
             return Err(Problem::error(format!("`{method}` is not a method")).help(help));
         }
         let (scheme, rest) = scheme(url)?;
@@ -83,7 +96,7 @@ impl Request {
             None => (target, None),
         };
         if target.contains(char::is_whitespace) {
-            return Err(not_a_url(url, "it has a space in it").help("write a space as %20"));
+            return Err(not_a_url(url, "it contains a space").help("write a space as %20"));
         }
         Ok(Request {
             method: method.to_ascii_uppercase(),
@@ -99,7 +112,7 @@ impl Request {
         })
     }
 
-    /// Takes one line of the head of a request, `name: value`. `Host` replaces that of the URL.
+    /// Adds a header, written `name: value`. `Host` replaces the host of the URL.
     pub fn add_header(&mut self, line: &str) -> Result<(), Problem> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let (name, value) = (name.trim(), value.trim());
@@ -115,7 +128,7 @@ impl Request {
         Ok(())
     }
 
-    /// The value of a header. Of one that is sent several times, all values, as a list is sent.
+    /// The value of a header. If it is sent several times, all values, separated by commas.
     pub fn header(&self, name: &str) -> Option<String> {
         let values = self.headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
         let values: Vec<&str> = values.map(|(_, value)| value.as_str()).collect();
@@ -134,7 +147,7 @@ impl Request {
         pairs.map(|pair| decoded(pair.split('=').next().unwrap_or_default()))
     }
 
-    /// As it can be asked for again.
+    /// The URL of the request.
     pub fn url(&self) -> String {
         let Request { scheme, host, port, path, query, .. } = self;
         let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
@@ -157,14 +170,14 @@ fn scheme(url: &str) -> Result<(Scheme, &str), Problem> {
     match Scheme::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(scheme)) {
         Some(scheme) => Ok((scheme, rest)),
         None => {
-            let problem = not_a_url(url, &format!("the scheme `{scheme}` is not known"));
-            Err(problem.help("use http or https (gRPC too, with `--grpc`), tls, tcp or udp"))
+            let problem = not_a_url(url, &format!("unknown scheme `{scheme}`"));
+            Err(problem.help("use http or https (also for gRPC), tls, tcp or udp"))
         }
     }
 }
 
 fn not_a_url(url: &str, message: &str) -> Problem {
-    Problem::error(format!("`{url}` is not a URL that can be asked for: {message}"))
+    Problem::error(format!("`{url}` is not a valid URL: {message}"))
 }
 
 /// `host`, `host:port`, `[::1]:port`.
@@ -192,7 +205,7 @@ fn host_and_port(authority: &str) -> Result<(String, Option<u16>), String> {
     Ok((host.trim_end_matches('.').to_lowercase(), port))
 }
 
-/// With `%20` and `+` as what they stand for.
+/// Decodes `%20` and `+`.
 fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -234,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_a_way_out() {
+    fn invalid_input_is_refused_with_help() {
         for (method, url, message) in [
             ("http://x", "/", "`http://x` is not a method"),
             ("G T", "http://x", "`G T` is not a method"),
             ("GET", "shop.example/x", "did you mean `http://shop.example/x`?"),
             ("GET", "/x", "write http://HOST/x"),
-            ("GET", "ftp://x", "the scheme `ftp` is not known"),
+            ("GET", "ftp://x", "unknown scheme `ftp`"),
             ("GET", "http://", "it has no host"),
             ("GET", "http://x:0", "`0` is not a port"),
             ("GET", "http://x:port", "`port` is not a port"),
@@ -256,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_decoded_and_the_first_counts() {
+    fn query_parameters_are_decoded_and_the_first_value_counts() {
         let request = Request::parse("GET", "http://x/?a=1%2F2&a=3&b+c&%zz=+").unwrap();
         assert_eq!(request.parameter("a").as_deref(), Some("1/2"));
         assert_eq!(request.parameter("b c").as_deref(), Some(""));
@@ -265,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_have_no_case_and_the_host_is_apart() {
+    fn header_names_ignore_case_and_host_replaces_that_of_the_url() {
         let mut request = Request::parse("GET", "http://x").unwrap();
         for line in ["X-A: 1", "x-a:2", "Host: Other.example:90"] {
             request.add_header(line).unwrap();

@@ -1,18 +1,13 @@
-//! Which hostname of a route or a listener a request came by.
+//! The hostname of a route that matches the host of a request.
 
 use crate::object::Object;
 use crate::topology::api::RouteKind;
 use crate::topology::hostname::{covers, intersect, specificity};
 use crate::value::Value;
 
-/// The length of the hostname by which a request comes, if it is exact, and its length in any case.
-pub type HostRank = [usize; 2];
-
-pub const HOST_RANK: [&str; 2] = ["has the longer exact hostname", "has the longer hostname"];
-
-/// The most specific of a route's hostnames that a host comes by on a listener; empty if the route takes all hosts
-/// of the listener.
-pub fn of_route<'o>(route: &'o Object, kind: RouteKind, listener: &str, host: &str) -> Option<&'o str> {
+/// The most specific hostname of a route that a host matches on a listener; empty if the route has no hostnames and so
+/// takes every host of the listener.
+pub fn matching_hostname<'o>(route: &'o Object, kind: RouteKind, listener: &str, host: &str) -> Option<&'o str> {
     if !kind.has_hostnames() {
         return Some("");
     }
@@ -25,7 +20,8 @@ pub fn of_route<'o>(route: &'o Object, kind: RouteKind, listener: &str, host: &s
         .max_by_key(|hostname| specificity(hostname))
 }
 
-pub fn rank(hostname: &str) -> HostRank {
+/// How specific a hostname is: its length if it is exact, then its length in any case. The greater rank wins.
+pub fn hostname_rank(hostname: &str) -> [usize; 2] {
     let (exact, length) = specificity(hostname);
     [if exact { length } else { 0 }, length]
 }

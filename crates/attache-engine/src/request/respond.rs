@@ -1,0 +1,65 @@
+//! The response to a request that a rule matches: its filters, its backends, and the status.
+
+use super::backends;
+use super::client_request::Request;
+use super::filters::FilterEffects;
+use super::gateway::route_of_kind;
+use super::matching::RouteMatch;
+use super::not_served::NotServedReason;
+use super::rules::{self, MatchedRule};
+use super::trace::{RequestOutcome, RequestTrace, RuleMatch};
+use crate::engine_view::EngineView;
+use crate::topology::NodeId;
+use crate::topology::api::RouteKind;
+
+/// The trace of a request that the last of `rules` serves. The rules before it delegate to it, and their filters apply
+/// too.
+pub fn respond<'e>(view: EngineView<'e>, request: &Request, rules: Vec<MatchedRule<'e>>) -> RequestTrace<'e> {
+    let mut trace = RequestTrace::new(RequestOutcome::Backend);
+    let speaks_http = rules.last().is_some_and(|last| is_http_route(view, last.rule));
+    for MatchedRule { rule, route_match, details, base, .. } in rules {
+        let Some((route, value)) = rules::route_and_rule(view, rule) else { continue };
+        let prefix = details.prefix.as_deref();
+        trace.filter_effects.apply(view, request, route, value.list_at("filters"), prefix);
+        // Only those of the last rule count.
+        trace.backends = backends::backends(view, request, route, value, prefix);
+        trace.rules.push(RuleMatch { rule, matched: RouteMatch { value: route_match, base } });
+    }
+    let FilterEffects { missing, redirect, cors, .. } = &trace.filter_effects;
+    if let Some(filter) = missing {
+        trace.outcome = RequestOutcome::InvalidBackend;
+        trace.status = Some(500);
+        trace.reason = Some(NotServedReason::MissingFilter(filter.clone()));
+    } else if cors.as_ref().is_some_and(|cors| cors.preflight) {
+        trace.outcome = RequestOutcome::Preflight;
+        trace.status = Some(200);
+        // The gateway answers: nothing else happens to the request.
+        trace.backends.clear();
+        trace.filter_effects = FilterEffects { cors: trace.filter_effects.cors.take(), ..FilterEffects::default() };
+    } else if let Some(redirect) = redirect {
+        trace.outcome = RequestOutcome::Redirect;
+        trace.status = Some(redirect.status);
+        trace.backends.clear();
+    } else if trace.serving_backends().next().is_some() {
+        trace.status = request.scheme.is_http().then_some(200);
+    } else {
+        trace.outcome = RequestOutcome::InvalidBackend;
+        trace.status = speaks_http.then_some(500);
+        trace.reason = Some(no_backend(&trace));
+    }
+    trace
+}
+
+fn is_http_route(view: EngineView<'_>, rule: NodeId) -> bool {
+    [RouteKind::Http, RouteKind::Grpc].into_iter().any(|kind| route_of_kind(view, rule, kind).is_some())
+}
+
+fn no_backend(trace: &RequestTrace<'_>) -> NotServedReason {
+    if trace.backends.is_empty() {
+        NotServedReason::NoBackends
+    } else if trace.backends.iter().all(|backend| backend.weight == 0) {
+        NotServedReason::ZeroWeights
+    } else {
+        NotServedReason::UnusableBackends
+    }
+}
