@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
-use crate::attachment::Reason;
+use crate::attachment::RejectionReason;
 use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::kinds::{ConditionTemplate, DictatedBy, KindId, PolicyKind, PolicyState};
@@ -126,7 +126,7 @@ impl Engine {
         Some(match name {
             "kind" => kind.kind.to_string(),
             "policy" => self.names([status.policy]),
-            "reason" => status.refused.map_or("Accepted", Reason::name).to_owned(),
+            "reason" => status.refused.map_or("Accepted", RejectionReason::name).to_owned(),
             "message" => status.message.clone(),
             "errors" => match &self.policy(status.policy).invalid {
                 Some(invalid) => invalid.message.clone(),
@@ -210,7 +210,7 @@ impl Engine {
     /// The target on which the policy was rejected, or else the first that it names.
     fn subject(&self, status: &PolicyStatus, rejected: Option<NodeId>) -> Subject {
         let topology = self.topology();
-        if let Some(node) = rejected.filter(|_| status.refused == Some(Reason::Conflicted)) {
+        if let Some(node) = rejected.filter(|_| status.refused == Some(RejectionReason::Conflicted)) {
             let id = topology.id(self.objects(), node);
             return Subject {
                 sort: self.sort(node),
@@ -315,10 +315,10 @@ fn holds(state: PolicyState, status: &PolicyStatus, company: &Coexistence) -> bo
     let is = |enforcement| accepted && status.enforcement == enforcement;
     match state {
         PolicyState::Accepted => accepted,
-        PolicyState::Conflicted => status.refused == Some(Reason::Conflicted),
-        PolicyState::Invalid => status.refused == Some(Reason::Invalid),
-        PolicyState::TargetNotFound => status.refused == Some(Reason::TargetNotFound),
-        PolicyState::RefNotPermitted => status.refused == Some(Reason::RefNotPermitted),
+        PolicyState::Conflicted => status.refused == Some(RejectionReason::Conflicted),
+        PolicyState::Invalid => status.refused == Some(RejectionReason::Invalid),
+        PolicyState::TargetNotFound => status.refused == Some(RejectionReason::TargetNotFound),
+        PolicyState::RefNotPermitted => status.refused == Some(RejectionReason::RefNotPermitted),
         PolicyState::Enforced => is(Enforcement::Enforced),
         PolicyState::PartiallyEnforced => is(Enforcement::PartiallyEnforced),
         PolicyState::Overridden => is(Enforcement::Overridden),

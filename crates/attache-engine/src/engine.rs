@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::attachment::{self, Attachment, Attachments, Reason, Refusal};
+use crate::attachment::{self, Attachment, AttachmentError, Attachments, Refusal};
 use crate::engine_view::EngineView;
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
 use crate::models::Models;
@@ -143,16 +143,16 @@ impl Engine {
 
     /// Why a policy, or one of its targets, is not accepted: for what it is, and then because of others.
     pub fn refusals(&self, policy: PolicyId) -> Vec<Refusal> {
-        let attached = self.attachments.of(policy);
+        let attached = self.attachments.for_policy(policy);
         let mut conflicts: Vec<Refusal> = self
             .rivals(policy)
             .map(|(node, winner)| {
-                let target = self.topology.name(&self.objects, node);
-                let message = format!("{} has attached to {target} before it", self.policy_id(winner));
-                Refusal { policy, target: None, reason: Reason::Conflicted, message }
+                let target = self.topology.node_ref(&self.objects, node);
+                let error = AttachmentError::Conflicted { winner: self.policy_id(winner).clone(), target };
+                Refusal { policy, target: None, error: Box::new(error) }
             })
             .collect();
-        conflicts.sort_by(|a, b| a.message.cmp(&b.message));
+        conflicts.sort_by_cached_key(|refusal| refusal.error.to_string());
         attached.refused.iter().cloned().chain(conflicts).collect()
     }
 
@@ -165,7 +165,7 @@ impl Engine {
     /// The stacks that a policy is in, each once.
     pub(crate) fn stacks_of(&self, policy: PolicyId) -> impl Iterator<Item = &Stack> {
         let stacks = self.policies.get(policy).and_then(|it| self.stacks(it.kind));
-        let mut nodes: Vec<NodeId> = self.attachments.of(policy).to.iter().map(|it| it.node).collect();
+        let mut nodes: Vec<NodeId> = self.attachments.for_policy(policy).to.iter().map(|it| it.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
         nodes.into_iter().filter_map(move |node| stacks?.get(node))

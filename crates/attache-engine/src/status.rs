@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::attachment::{Attachment, Reason, Refusal};
+use crate::attachment::{Attachment, Refusal, RejectionReason};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
 use crate::fold::FoldOutcome;
@@ -20,7 +20,7 @@ use crate::topology::NodeId;
 pub struct PolicyStatus {
     pub policy: PolicyId,
     /// Why it is not accepted, if it is not.
-    pub refused: Option<Reason>,
+    pub refused: Option<RejectionReason>,
     pub message: String,
     pub enforcement: Enforcement,
     /// Who took what is not in force, sorted.
@@ -187,7 +187,7 @@ fn in_chain(model: &Model, chain: ChainId) -> Vec<PolicyId> {
 }
 
 fn policy_status(policy: PolicyId, tally: &Tally, accepted: bool, disabled: bool, refused: &[Refusal]) -> PolicyStatus {
-    let messages: Vec<&str> = refused.iter().map(|refusal| refusal.message.as_str()).collect();
+    let messages: Vec<String> = refused.iter().map(|refusal| refusal.error.to_string()).collect();
     let lost_to_nobody = tally.lost > 0 && tally.by.is_empty();
     let mut status = PolicyStatus {
         policy,
@@ -199,7 +199,7 @@ fn policy_status(policy: PolicyId, tally: &Tally, accepted: bool, disabled: bool
     };
     if !accepted {
         // A policy that only filters name is fine, and waits for one that does.
-        status.refused = refused.first().map(|refusal| refusal.reason);
+        status.refused = refused.first().map(Refusal::reason);
         status.enforcement = Enforcement::NotEnforced;
     }
     if status.message.is_empty() {

@@ -1,4 +1,4 @@
-use attache_engine::attachment::Reason;
+use attache_engine::attachment::RejectionReason;
 use attache_engine::lint::Finding;
 use attache_engine::object::Object;
 use attache_engine::policy::{Policy, PolicyId, PolicyTarget};
@@ -143,7 +143,7 @@ pub fn describe_policy<'i>(input: &Snapshot, id: PolicyId, problems: &'i [Findin
     let reach = engine.reach(id, None);
     let statuses = [engine.policy_status(id)];
     let conditions = engine.policy_conditions(&statuses).into_iter().flatten().map(Condition::from);
-    let attached = engine.attachments().of(id).to.iter();
+    let attached = engine.attachments().for_policy(id).to.iter();
     let blocks = policy.blocks.iter().map(|block| OfBlock {
         block: block.which.name(),
         strategy: block.strategy.name().to_owned(),
@@ -167,16 +167,16 @@ pub fn describe_policy<'i>(input: &Snapshot, id: PolicyId, problems: &'i [Findin
 
 fn targets(input: &Snapshot, id: PolicyId, policy: &Policy) -> Vec<OfTarget> {
     let (engine, own) = (&input.engine, &input.engine.policy_id(id).namespace);
-    let refused = &engine.attachments().of(id).refused;
+    let refused = &engine.attachments().for_policy(id).refused;
     let conflict = |target: &PolicyTarget| {
         let of = |node: NodeId| engine.topology().id(engine.objects(), node);
         let (node, winner) = engine.rivals(id).find(|(node, _)| names(target, own, of(*node)).unwrap_or(true))?;
         let message = format!("{} has attached to {} before it", input.policy(winner), input.name(node));
-        Some((Reason::Conflicted.name(), message))
+        Some((RejectionReason::Conflicted.name(), message))
     };
     let of = |(i, target): (usize, &PolicyTarget)| {
         let refusal = refused.iter().find(|it| it.target.is_none_or(|at| at == i));
-        let refusal = refusal.map(|refusal| (refusal.reason.name(), refusal.message.clone()));
+        let refusal = refusal.map(|refusal| (refusal.reason().name(), refusal.error.to_string()));
         let (reason, message) = refusal.or_else(|| conflict(target)).unzip();
         OfTarget { target: target_words(target), reason, message }
     };

@@ -1,4 +1,4 @@
-//! Policies that other objects bind to places.
+//! Policies that other objects bind to targets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,15 +7,16 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::placements::{each, group};
-use super::{Attaching, Attachment, Reason, Refusal, Via};
+use super::{Attachment, AttachmentError, Attachments, Refusal, Via};
 use crate::kinds::{Bindings, KindName, PolicyKind};
 use crate::names;
 use crate::object::{Object, ObjectRef, Objects};
 use crate::policy::{PolicyId, field};
 use crate::problem::Problem;
+use crate::topology::Topology;
 use crate::value::{Path, Segment, Value};
 
-/// What one binding does for one policy.
+/// What one binding does for the policies that it binds.
 #[derive(Clone, Debug)]
 struct Bound {
     binding: ObjectRef,
@@ -24,10 +25,18 @@ struct Bound {
     places: bool,
 }
 
-impl Attaching<'_> {
-    /// Attaches the policies of one kind to where bindings place them.
-    pub(super) fn bind(&mut self, kind: &PolicyKind, bindings: &Bindings, policies: &[(PolicyId, &Object)]) {
-        let by_policy = self.bound(kind, bindings);
+/// Attaches the policies of one kind to where bindings place them.
+pub struct Binder<'a> {
+    pub objects: &'a Objects,
+    pub topology: &'a Topology,
+    pub kind: &'a PolicyKind,
+    pub bindings: &'a Bindings,
+    pub attachments: &'a mut Attachments,
+}
+
+impl Binder<'_> {
+    pub fn bind(mut self, policies: &[(PolicyId, &Object)]) {
+        let by_policy = self.bound();
         for &(policy, object) in policies {
             let bound = by_policy.get(&object.id).map_or(&[][..], Vec::as_slice);
             let mut placed: BTreeMap<&ObjectRef, bool> = BTreeMap::new();
@@ -38,42 +47,43 @@ impl Attaching<'_> {
                 placed.entry(target).and_modify(|escalated| *escalated = true);
             }
             if placed.is_empty() {
-                let message = unplaced(bindings, bound);
-                let refusal = Refusal { policy, target: None, reason: Reason::TargetNotFound, message };
-                self.result.entry(policy).refused.push(refusal);
+                let error = Box::new(not_placed(self.bindings, bound));
+                self.attachments.entry(policy).refused.push(Refusal { policy, target: None, error });
             }
             for (target, escalated) in placed {
                 let Some(node) = self.topology.find(self.objects, target) else { continue };
-                let escalation = bindings.escalation.as_ref().filter(|_| escalated);
+                let escalation = self.bindings.escalation.as_ref().filter(|_| escalated);
                 let patch = escalation.map(|it| (it.sets.clone(), Value::Str(it.value.clone()))).map(Arc::new);
-                let attachment = Attachment { policy, node, via: Via::PolicyTarget, from: None, patch };
-                self.result.entry(policy).to.push(attachment);
+                let attachment = Attachment { policy, node, via: Via::Target, from: None, patch };
+                self.attachments.entry(policy).to.push(attachment);
             }
         }
     }
 
     /// What bindings do, by policy.
-    fn bound(&mut self, kind: &PolicyKind, bindings: &Bindings) -> HashMap<ObjectRef, Vec<Bound>> {
+    fn bound(&mut self) -> HashMap<ObjectRef, Vec<Bound>> {
         let mut by_policy: HashMap<ObjectRef, Vec<Bound>> = HashMap::new();
-        let objects = self.objects;
+        let (objects, bindings) = (self.objects, self.bindings);
         for (_, binding) in each(objects, &bindings.kind) {
             let bound = Bound {
                 binding: binding.id.clone(),
-                targets: self.places(bindings, binding),
-                escalates: self.escalates(bindings, binding),
+                targets: self.places(binding),
+                escalates: self.escalates(binding),
                 places: bindings
                     .restricted
                     .as_ref()
                     .is_none_or(|(path, value)| field(&binding.body, path).and_then(Value::as_str) != Some(value)),
             };
-            for policy in self.subjects(kind, bindings, binding) {
+            for policy in self.subjects(binding) {
                 by_policy.entry(policy).or_default().push(bound.clone());
             }
         }
         by_policy
     }
 
-    fn places(&mut self, bindings: &Bindings, binding: &Object) -> Vec<ObjectRef> {
+    /// The targets that the placement of a binding chooses.
+    fn places(&mut self, binding: &Object) -> Vec<ObjectRef> {
+        let bindings = self.bindings;
         let reference = field(&binding.body, &bindings.placement).unwrap_or(&Value::Null);
         let wanted = &bindings.placements.kind;
         let named = reference.get_str("kind").unwrap_or(&wanted.kind);
@@ -82,24 +92,25 @@ impl Attaching<'_> {
         if named != wanted.kind {
             let message = format!("`{named}` is not a kind of placement that is known: it places nothing");
             let help = format!("use a {}", wanted.kind);
-            self.result.problems.push(Problem::warning(message).at(binding, place).help(help));
+            self.attachments.binding_problems.push(Problem::warning(message).at(binding, place).help(help));
             return Vec::new();
         }
         match self.objects.lookup(group(wanted), &wanted.kind, &binding.id.namespace, name) {
             Some(id) => {
                 let placement = &self.objects[id];
-                bindings.placements.choose(self.objects, placement, &mut self.result.problems)
+                bindings.placements.choose(self.objects, placement, &mut self.attachments.binding_problems)
             }
             None => {
                 let problem = missing(self.objects, wanted, &binding.id.namespace, name);
-                self.result.problems.push(problem.at(binding, place));
+                self.attachments.binding_problems.push(problem.at(binding, place));
                 Vec::new()
             }
         }
     }
 
-    fn escalates(&mut self, bindings: &Bindings, binding: &Object) -> bool {
-        let Some(escalation) = &bindings.escalation else { return false };
+    /// Whether a binding sets the field that it may set.
+    fn escalates(&mut self, binding: &Object) -> bool {
+        let Some(escalation) = &self.bindings.escalation else { return false };
         match field(&binding.body, &escalation.field) {
             None | Some(Value::Null) => false,
             Some(Value::Str(text)) if text.eq_ignore_ascii_case(&escalation.value) => true,
@@ -107,14 +118,15 @@ impl Attaching<'_> {
                 let given = other.as_str().map_or(other.type_name().to_string(), |text| format!("`{text}`"));
                 let message =
                     format!("a binding can only set it to `{}`: {given} counts for nothing", escalation.value);
-                self.result.problems.push(Problem::warning(message).at(binding, path(&escalation.field)));
+                self.attachments.binding_problems.push(Problem::warning(message).at(binding, path(&escalation.field)));
                 false
             }
         }
     }
 
-    /// The policies that a binding is about, by themselves or as members of a set.
-    fn subjects(&mut self, kind: &PolicyKind, bindings: &Bindings, binding: &Object) -> Vec<ObjectRef> {
+    /// The policies that a binding names, by themselves or as members of a set.
+    fn subjects(&mut self, binding: &Object) -> Vec<ObjectRef> {
+        let (kind, bindings) = (self.kind, self.bindings);
         let namespace = binding.id.namespace.as_str();
         let own = KindName { kind: kind.kind.clone(), group: Some(kind.group.clone()) };
         let mut found = Vec::new();
@@ -135,7 +147,7 @@ impl Attaching<'_> {
                 }
             } else {
                 let message = format!("`{}` is nothing that can be bound", named.unwrap_or_default());
-                self.result.problems.push(Problem::warning(message).at(binding, place));
+                self.attachments.binding_problems.push(Problem::warning(message).at(binding, place));
             }
         }
         found.sort();
@@ -143,7 +155,7 @@ impl Attaching<'_> {
         found
     }
 
-    /// Who is named, if it exists; if not, that is a problem of who names it.
+    /// The object that `by` names at `place`. It is a problem of `by` if it does not exist.
     fn existing(
         &mut self,
         kind: &KindName,
@@ -157,21 +169,22 @@ impl Attaching<'_> {
         }
         let problem = missing(self.objects, kind, namespace, name).at(by, place);
         // A set is read once for each binding of it.
-        if !self.result.problems.contains(&problem) {
-            self.result.problems.push(problem);
+        if !self.attachments.binding_problems.contains(&problem) {
+            self.attachments.binding_problems.push(problem);
         }
         None
     }
 }
 
-fn unplaced(bindings: &Bindings, bound: &[Bound]) -> String {
-    let names: Vec<String> = bound.iter().map(|it| it.binding.to_string()).collect();
-    match bound {
-        [] => format!("no {} binds it", bindings.kind.kind),
-        bound if bound.iter().all(|it| !it.places) => {
-            format!("{} only changes it where others place it, and none does", names.join(", "))
-        }
-        _ => format!("the placements of {} choose no {}", names.join(", "), bindings.placements.targets.kind),
+/// Why no binding places a policy.
+fn not_placed(bindings: &Bindings, bound: &[Bound]) -> AttachmentError {
+    let names = bound.iter().map(|it| it.binding.clone()).collect();
+    if bound.is_empty() {
+        AttachmentError::NotBound { binding_kind: bindings.kind.kind.clone() }
+    } else if bound.iter().all(|it| !it.places) {
+        AttachmentError::OnlyRestricted { bindings: names }
+    } else {
+        AttachmentError::NothingPlaced { bindings: names, target_kind: bindings.placements.targets.kind.clone() }
     }
 }
 

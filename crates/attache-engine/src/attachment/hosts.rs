@@ -4,46 +4,46 @@ use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
-use super::{Attaching, AttachmentPoint, Outcome, Reason, Via};
+use super::{AttachmentError, AttachmentPoint, Resolved, TargetResolver, Via};
 use crate::kinds::{HostTargets, PolicyKind};
 use crate::object::{Object, Objects};
 use crate::policy::field;
 use crate::topology::{Level, NodeId, Topology};
 use crate::value::Value;
 
-/// Services and what else has hosts. Found out when somebody names one.
+/// Backends by host. Built when the first policy names a host.
 #[derive(Debug, Default)]
-pub struct ByHost(OnceLock<Known>);
+pub struct HostIndex(OnceLock<BackendsByHost>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct BackendsByHost {
     /// By `name.namespace`, to which their hosts add a domain.
     services: HashMap<String, Vec<NodeId>>,
-    /// By the hosts that they give themselves.
-    given: HashMap<String, Vec<NodeId>>,
+    /// By the hosts in their own `spec.hosts`.
+    declared: HashMap<String, Vec<NodeId>>,
 }
 
-impl ByHost {
-    fn get(&self, objects: &Objects, topology: &Topology) -> &Known {
+impl HostIndex {
+    fn get(&self, objects: &Objects, topology: &Topology) -> &BackendsByHost {
         if let Some(known) = self.0.get() {
             return known;
         }
-        // Not below: to list objects may wait for other threads, and who does must not keep them waiting.
-        let known = Known::among(objects, topology);
-        self.0.get_or_init(|| known)
+        // Outside of `get_or_init`: listing objects uses rayon, which can deadlock inside it.
+        let built = BackendsByHost::new(objects, topology);
+        self.0.get_or_init(|| built)
     }
 }
 
-impl Known {
-    fn among(objects: &Objects, topology: &Topology) -> Known {
-        let mut known = Known::default();
+impl BackendsByHost {
+    fn new(objects: &Objects, topology: &Topology) -> BackendsByHost {
+        let mut known = BackendsByHost::default();
         for (id, object) in objects.iter() {
             let node = NodeId::whole(id);
             if topology.node(node).level != Level::Backend {
                 continue;
             }
-            let given = object.spec().list_at("hosts").iter().filter_map(Value::as_str);
-            given.for_each(|host| known.given.entry(host.to_string()).or_default().push(node));
+            let declared = object.spec().list_at("hosts").iter().filter_map(Value::as_str);
+            declared.for_each(|host| known.declared.entry(host.to_string()).or_default().push(node));
             if object.id.group.is_empty() {
                 let name = format!("{}.{}", object.id.name, object.id.namespace);
                 known.services.entry(name).or_default().push(node);
@@ -52,15 +52,15 @@ impl Known {
         known
     }
 
-    /// Who has a host, where that of a Service ends in `.svc` and this domain.
-    fn named(&self, host: &str, domain: &str) -> Vec<NodeId> {
+    /// The backends whose host matches. That of a Service ends in `.svc` and the domain.
+    fn matching(&self, host: &str, domain: &str) -> Vec<NodeId> {
         let end = format!(".svc.{domain}");
         let Some(suffix) = host.strip_prefix('*') else {
             let service = host.strip_suffix(&end).and_then(|name| self.services.get(name));
-            return service.into_iter().chain(self.given.get(host)).flatten().copied().collect();
+            return service.into_iter().chain(self.declared.get(host)).flatten().copied().collect();
         };
         let services = self.services.iter().filter(|(name, _)| format!("{name}{end}").ends_with(suffix));
-        let matching = services.chain(self.given.iter().filter(|(host, _)| host.ends_with(suffix)));
+        let matching = services.chain(self.declared.iter().filter(|(host, _)| host.ends_with(suffix)));
         let mut nodes: Vec<NodeId> = matching.flat_map(|(_, nodes)| nodes.iter().copied()).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -68,71 +68,72 @@ impl Known {
     }
 }
 
-/// Who sees a policy.
-enum Seen {
-    ByAll,
-    By(Vec<NodeId>),
+/// The clients that a policy is exported to.
+enum Exported {
+    ToAll,
+    ToNamespaces(Vec<NodeId>),
 }
 
-impl Attaching<'_> {
-    pub(super) fn host(
+impl TargetResolver<'_> {
+    /// The backends with a host, once for each Namespace of clients that the policy is for.
+    pub(super) fn resolve_host(
         &self,
         policy: &Object,
         kind: &PolicyKind,
         hosts: &HostTargets,
         host: &str,
-    ) -> Outcome<Vec<AttachmentPoint>> {
+    ) -> Resolved<Vec<AttachmentPoint>> {
         let own = &policy.id.namespace;
         let full = match host.contains(['.', '*']) {
             true => host.to_string(),
             false => format!("{host}.{own}.svc.{}", hosts.domain),
         };
-        let nodes = self.by_host.get(self.objects, self.topology).named(&full, &hosts.domain);
+        let nodes = self.hosts.get(self.objects, self.topology).matching(&full, &hosts.domain);
         if nodes.is_empty() {
-            return Err((Reason::TargetNotFound, format!("no Service or ServiceEntry has the host `{full}`")));
+            return Err(AttachmentError::HostNotFound { host: full.into() }.into());
         }
-        let seen = self.seen(policy, hosts);
-        let here = self.namespace(own);
+        let exported = self.exported(policy, hosts);
+        let policy_namespace = self.namespace(own);
         let is_root = kind.root_namespace.as_ref() == Some(own);
-        let mut places = Vec::new();
+        let breadth = breadth(&full);
+        let mut points = Vec::new();
         for node in nodes {
-            let home = self.topology.namespace(node);
-            // What a namespace says for its own clients counts before what the Service's says, and the root's last.
-            let via = |from: Option<NodeId>| {
+            let is_beside = self.topology.namespace(node) == policy_namespace;
+            let mut add = |from: Option<NodeId>| {
                 let distance = match () {
-                    () if from.is_some() && from == here && home != here => 0,
-                    () if home == here => 1,
+                    () if from.is_some() && from == policy_namespace && !is_beside => 0,
+                    () if is_beside => 1,
                     () => 2,
                 };
-                Via::Host { distance, breadth: breadth(&full) }
+                points.push(AttachmentPoint { node, from, via: Via::Host { distance, breadth } });
             };
-            match &seen {
-                Seen::ByAll if home == here || is_root => places.push((node, None, via(None))),
-                Seen::ByAll => places.push((node, here, via(here))),
-                Seen::By(namespaces) => {
-                    let rest = namespaces.iter().filter(|&&it| home == here || is_root || Some(it) == here);
-                    places.extend(rest.map(|&from| (node, Some(from), via(Some(from)))));
+            match &exported {
+                Exported::ToAll if is_beside || is_root => add(None),
+                Exported::ToAll => add(policy_namespace),
+                Exported::ToNamespaces(namespaces) => {
+                    let is_allowed = |it: &NodeId| is_beside || is_root || Some(*it) == policy_namespace;
+                    namespaces.iter().copied().filter(is_allowed).for_each(|from| add(Some(from)));
                 }
             }
         }
-        match places.is_empty() {
-            true => Err((Reason::RefNotPermitted, format!("no client of `{full}` sees it: it is exported to none"))),
-            false => Ok(places),
+        match points.is_empty() {
+            true => Err(AttachmentError::NotExported { host: full.into() }.into()),
+            false => Ok(points),
         }
     }
 
-    fn seen(&self, policy: &Object, hosts: &HostTargets) -> Seen {
+    fn exported(&self, policy: &Object, hosts: &HostTargets) -> Exported {
         let list = hosts.export_to.as_ref().and_then(|path| field(&policy.body, path)).map_or(&[][..], Value::items);
         let names = || list.iter().filter_map(Value::as_str);
         if list.is_empty() || names().any(|name| name == "*") {
-            return Seen::ByAll;
+            return Exported::ToAll;
         }
         let name = |name| if name == "." { policy.id.namespace.as_str() } else { name };
-        Seen::By(names().filter_map(|it| self.namespace(name(it))).collect())
+        Exported::ToNamespaces(names().filter_map(|it| self.namespace(name(it))).collect())
     }
 }
 
-/// How much a host takes in: nothing beside itself, or, the shorter it is, the more.
+/// How many hosts a name matches: 0 for one, and more for a shorter wildcard.
 fn breadth(host: &str) -> u32 {
     if host.starts_with('*') { u32::MAX - host.len().min(1 << 16) as u32 } else { 0 }
 }
@@ -158,12 +159,12 @@ spec: {hosts: [a.ns.svc.cluster.local, x.com]}
         let topology = Topology::build(&objects, &[]);
         let [service, entry] = [("", "Service"), ("networking.istio.io", "ServiceEntry")]
             .map(|(group, kind)| NodeId::whole(objects.of_kind(group, kind)[0]));
-        let known = Known::among(&objects, &topology);
-        assert_eq!(known.named("a.ns.svc.cluster.local", "cluster.local"), [service, entry]);
-        assert_eq!(known.named("a.ns.svc.other", "other"), [service]);
-        assert_eq!(known.named("*.svc.other", "other"), [service]);
-        assert_eq!(known.named("*.local", "cluster.local"), [service, entry]);
-        assert_eq!(known.named("*.com", "other"), [entry]);
-        assert_eq!(known.named("a.ns.svc.cluster.local", "other"), [entry]);
+        let known = BackendsByHost::new(&objects, &topology);
+        assert_eq!(known.matching("a.ns.svc.cluster.local", "cluster.local"), [service, entry]);
+        assert_eq!(known.matching("a.ns.svc.other", "other"), [service]);
+        assert_eq!(known.matching("*.svc.other", "other"), [service]);
+        assert_eq!(known.matching("*.local", "cluster.local"), [service, entry]);
+        assert_eq!(known.matching("*.com", "other"), [entry]);
+        assert_eq!(known.matching("a.ns.svc.cluster.local", "other"), [entry]);
     }
 }

@@ -1,11 +1,11 @@
-//! Plain HTTP listeners that share a port share what is set for the connection: a policy cannot be for one of them alone.
+//! Plain HTTP listeners that share a port share the settings of connections: a policy cannot be for one of them alone.
 
 use crate::object::Objects;
 use crate::topology::{Level, NodeId, Topology};
 use crate::value::Value;
 
-/// The plain HTTP listeners beside a target that have the port of one of its own, as `gateway/listener`.
-pub fn sharing(objects: &Objects, topology: &Topology, target: NodeId) -> Vec<String> {
+/// The plain HTTP listeners of a Gateway that have the same port as a target, or as one of its listeners.
+pub fn sharing(objects: &Objects, topology: &Topology, target: NodeId) -> Vec<NodeId> {
     let (own, owner) = match topology.node(target).level {
         Level::Listener => (vec![target], topology.whole(target)),
         Level::ListenerSet => (topology.sections(target).collect(), target),
@@ -20,8 +20,7 @@ pub fn sharing(objects: &Objects, topology: &Topology, target: NodeId) -> Vec<St
     let sets = topology.children(gateway).iter().filter(|node| topology.node(**node).level == Level::ListenerSet);
     let all = topology.sections(gateway).chain(sets.flat_map(|set| topology.sections(*set)));
     let beside = all.filter(|listener| !own.contains(listener));
-    let sharing = beside.filter(|it| http_port(objects, topology, *it).is_some_and(|port| ports.contains(&port)));
-    sharing.map(|listener| topology.name(objects, listener)).collect()
+    beside.filter(|it| http_port(objects, topology, *it).is_some_and(|port| ports.contains(&port))).collect()
 }
 
 fn http_port(objects: &Objects, topology: &Topology, listener: NodeId) -> Option<i64> {

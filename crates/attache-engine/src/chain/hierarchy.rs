@@ -216,13 +216,13 @@ impl Hierarchy {
     fn stand_alone(&self, objects: &Objects, topology: &Topology, node: NodeId, member: bool) -> HierarchyEntry {
         let alone = HierarchyEntry { member, ..HierarchyEntry::default() };
         let Some(waypoints) = &self.shape.waypoints else { return alone };
-        if !waypoints.is_apart(objects, topology, node) {
+        if !waypoints.needs_reference(objects, topology, node) {
             return alone;
         }
         let parent = match topology.node(node).level {
             Level::GatewayClass => return HierarchyEntry { apart: true, ..alone },
             Level::Gateway => topology.parents(node).first().copied(),
-            _ => waypoints.before(objects, topology, node),
+            _ => waypoints.in_front_of(objects, topology, node),
         };
         let member = member && parent.is_some();
         let parent = parent.filter(|_| member);

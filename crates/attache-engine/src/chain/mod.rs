@@ -5,7 +5,6 @@ mod hierarchy;
 mod levels;
 mod merge_context;
 mod sets;
-mod waypoints;
 
 use crate::persistent::{PersistentIndex, PersistentVec, hash};
 use crate::topology::NodeId;

@@ -226,7 +226,7 @@ impl Dependencies {
     fn policy(&mut self, engine: &Engine, id: ObjectId, object: &Object) {
         let policy = engine.policy(PolicyId(id));
         let home = object.id.namespace.as_str();
-        let in_vain = !engine.attachments().of(PolicyId(id)).refused.is_empty();
+        let in_vain = !engine.attachments().for_policy(PolicyId(id)).refused.is_empty();
         for target in &policy.targets {
             match &target.wanted {
                 TargetSpec::Object { group, kind, namespace, name, .. } => {

@@ -122,7 +122,8 @@ impl Step<'_> {
         let objects = linked.linked.iter().copied().chain(self.touched.iter().map(|touched| touched.id));
         let mut causes: HashSet<NodeId> = edited.chain(self.kin(objects.map(NodeId::whole))).collect();
         let restacked = linked.old.iter().filter(|(policy, was)| self.is_restacked(*policy, was));
-        let nodes = restacked.flat_map(|(policy, was)| was.to.iter().chain(&self.next.attachments.of(*policy).to));
+        let nodes =
+            restacked.flat_map(|(policy, was)| was.to.iter().chain(&self.next.attachments.for_policy(*policy).to));
         let nodes: HashSet<NodeId> = nodes.map(|it| it.node).collect();
         causes.extend(self.kin_under(nodes));
         causes
@@ -155,7 +156,7 @@ impl Step<'_> {
     /// The nodes at which some policies are met first; none where that is everywhere.
     fn targets(&self, policies: &BTreeSet<PolicyId>) -> Option<impl Iterator<Item = NodeId>> {
         let attached = self.engines().into_iter().flat_map(|engine| {
-            let of = policies.iter().flat_map(|policy| &engine.attachments.of(*policy).to);
+            let of = policies.iter().flat_map(|policy| &engine.attachments.for_policy(*policy).to);
             of.map(|it| it.node)
         });
         let attached: HashSet<NodeId> = attached.collect();

@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 
 use super::dependency_index::Key;
 use super::step::Step;
-use crate::attachment::{Attached, Attaching, Attachment, by_filter, filters};
+use crate::attachment::{Attached, Attachment, TargetResolver, filters};
 use crate::engine::Engine;
 use crate::kinds::{DictatedBy, KindId};
 use crate::model::Model;
@@ -44,7 +44,7 @@ impl Step<'_> {
         let mut old = Vec::new();
         let mut new = Vec::new();
         {
-            let attaching = Attaching::new(&self.next.objects, &self.next.topology);
+            let resolver = TargetResolver::new(&self.next.objects, &self.next.topology);
             for id in policies {
                 let Some(policy) = self.next.policies.get(id) else {
                     new.push((id, None));
@@ -54,7 +54,7 @@ impl Step<'_> {
                 if kind.bindings.is_some() {
                     return Err(NeedsRebuild::Bindings);
                 }
-                let mut attached = attaching.policy(id, policy, kind);
+                let mut attached = resolver.attach(id, policy, kind);
                 if kind.extension_ref && policy.invalid.is_none() {
                     attached.to.extend(self.naming_by_filter(id));
                 }
@@ -62,7 +62,7 @@ impl Step<'_> {
             }
         }
         for (id, attached) in new {
-            old.push((id, self.before.attachments.of(id).clone()));
+            old.push((id, self.before.attachments.for_policy(id).clone()));
             self.next.attachments.set(id, attached);
         }
         Ok(old)
@@ -77,7 +77,9 @@ impl Step<'_> {
         rules
             .flat_map(|rule| {
                 let named = filters(&self.next.objects, &self.next.topology, rule).into_iter();
-                named.filter(|(named, _)| named == name).map(move |(_, position)| by_filter(policy, rule, position))
+                named
+                    .filter(|(named, _)| named == name)
+                    .map(move |(_, position)| Attachment::by_filter(policy, rule, position))
             })
             .collect()
     }
@@ -87,7 +89,7 @@ impl Step<'_> {
         let mut dirty: BTreeMap<KindId, BTreeSet<NodeId>> = BTreeMap::new();
         let leader = |engine: &Engine, policy: PolicyId| Some(engine.kinds.leader(engine.policies.get(policy)?.kind));
         for (policy, was) in old {
-            let is = &self.next.attachments.of(*policy).to;
+            let is = &self.next.attachments.for_policy(*policy).to;
             let kind = leader(&self.next, *policy).or(leader(&self.before, *policy));
             let Some(kind) = kind else { continue };
             if self.is_restacked(*policy, was) {
@@ -142,7 +144,7 @@ impl Step<'_> {
     /// Whether the stacks that a policy was and is in may be others.
     pub(super) fn is_restacked(&self, policy: PolicyId, was: &Attached) -> bool {
         let is_touched = self.touched.iter().any(|touched| touched.id == policy.0);
-        is_touched || was.to != self.next.attachments.of(policy).to
+        is_touched || was.to != self.next.attachments.for_policy(policy).to
     }
 
     /// The stack of one kind on a node, from who was there and who was attached anew.
@@ -157,7 +159,7 @@ impl Step<'_> {
         let stayed = was.into_iter().flat_map(|stack| stack.all()).filter(|it| !anew.contains(&it.policy));
         let mut policies: Vec<PolicyId> = anew.iter().copied().filter(|policy| is_own(*policy)).collect();
         policies.sort_unstable();
-        let came = policies.iter().flat_map(|policy| &self.next.attachments.of(*policy).to);
+        let came = policies.iter().flat_map(|policy| &self.next.attachments.for_policy(*policy).to);
         let here: Vec<&Attachment> = stayed.chain(came.filter(|it| it.node == node)).collect();
         if here.is_empty() {
             return None;
@@ -170,7 +172,7 @@ impl Step<'_> {
             let before = self.before.models().iter().find(|model| model.id == leader).and_then(|it| it.stack(node));
             let stayed = before.into_iter().flat_map(|stack| stack.all()).filter(|it| !anew.contains(&it.policy));
             yields.extend(stayed.filter(is_other));
-            let came = anew.iter().flat_map(|policy| &self.next.attachments.of(*policy).to);
+            let came = anew.iter().flat_map(|policy| &self.next.attachments.for_policy(*policy).to);
             yields.extend(came.filter(|it| it.node == node).filter(is_other));
         }
         Some(self.next.stacking().stack(&models[at].kind, here.into_iter(), yields.into_iter()))

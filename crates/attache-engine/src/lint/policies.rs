@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::Facts;
 use super::subject::Subject;
 use super::{Findings, Rule, any_scope, rule};
-use crate::attachment::{Attaching, Reason, Refusal};
+use crate::attachment::{AttachmentError, Refusal, RejectionReason, TargetResolver};
 use crate::engine::Engine;
 use crate::fold::Loss;
-use crate::kinds::CrossNamespace;
-use crate::object::ObjectId;
-use crate::object::{Object, ObjectRef};
-use crate::policy::{Policy, PolicyId, TargetSelector, TargetSpec};
+use crate::object::{ObjectId, ObjectRef};
+use crate::policy::{Policy, PolicyId, TargetSpec};
 use crate::status::Enforcement;
 use crate::value::Path;
 
@@ -20,22 +18,19 @@ pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
     let engine = subject.engine;
     for refusal in engine.attachments().refused().filter(|refusal| subject.includes(refusal.policy.0)) {
         let (policy, object) = (engine.policy(refusal.policy), engine.policy_object(refusal.policy));
-        if let Some(TargetSpec::Selected(selector)) = wanted(policy, refusal) {
-            let before = findings.len();
-            ungranted(engine, refusal, policy, selector, findings);
-            if findings.len() > before {
-                continue;
-            }
+        if let AttachmentError::NoObjectSelected { ungranted, .. } = &*refusal.error
+            && !ungranted.is_empty()
+        {
+            missing_grants(engine, refusal, policy, findings);
+            continue;
         }
-        let (path, message) = match &policy.invalid {
-            Some(invalid) => (invalid.path.clone(), invalid.message.as_str()),
-            None => (path_of(policy, refusal), refusal.message.as_str()),
+        let (path, message) = match &*refusal.error {
+            AttachmentError::InvalidPolicy(invalid) => (invalid.path.clone(), invalid.message.clone()),
+            error => (path_of(policy, refusal), error.to_string()),
         };
-        let finding = broken_by(engine, refusal, policy, object).at(object, path, message);
-        findings.push(match wanted(policy, refusal) {
-            Some(TargetSpec::Object { group, kind, namespace: Some(namespace), .. })
-                if std::ptr::eq(finding.rule, &rule::MISSING_GRANT) =>
-            {
+        let finding = broken_by(&refusal.error).at(object, path, message);
+        findings.push(match &*refusal.error {
+            AttachmentError::NotGranted { target: ObjectRef { group, kind, namespace, .. }, .. } => {
                 finding.help(grant(&object.id, group, kind, namespace))
             }
             _ => finding,
@@ -43,10 +38,12 @@ pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Where a selector selects nothing but what a ReferenceGrant is missing for, once for each namespace.
-fn ungranted(engine: &Engine, refusal: &Refusal, policy: &Policy, selector: &TargetSelector, findings: &mut Findings) {
+/// What a selector selects and no ReferenceGrant allows, once for each namespace.
+fn missing_grants(engine: &Engine, refusal: &Refusal, policy: &Policy, findings: &mut Findings) {
+    let target = refusal.target.and_then(|target| policy.targets.get(target)).map(|target| &target.wanted);
+    let Some(TargetSpec::Selected(selector)) = target else { return };
     let (object, kind) = (engine.policy_object(refusal.policy), engine.kinds().get(policy.kind));
-    let targets = Attaching::new(engine.objects(), engine.topology()).ungranted(object, kind, selector);
+    let targets = TargetResolver::new(engine.objects(), engine.topology()).ungranted(object, kind, selector);
     for alike in targets.chunk_by(|a, b| a.namespace == b.namespace) {
         let Some(ObjectRef { group, kind, namespace, .. }) = alike.first() else { continue };
         let names: Vec<String> = alike.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -65,31 +62,17 @@ fn ungranted(engine: &Engine, refusal: &Refusal, policy: &Policy, selector: &Tar
     }
 }
 
-fn broken_by(engine: &Engine, refusal: &Refusal, policy: &Policy, object: &Object) -> &'static Rule {
-    let exists = |namespace: &str, group: &str, kind: &str, name: &str| {
-        engine.topology().find(engine.objects(), &ObjectRef::new(group, kind, namespace, name)).is_some()
-    };
-    match (refusal.reason, wanted(policy, refusal)) {
-        (Reason::TargetNotFound, Some(TargetSpec::Object { group, kind, namespace, name, section: Some(_) }))
-            if exists(namespace.as_ref().unwrap_or(&object.id.namespace), group, kind, name)
-                || exists("", group, kind, name) =>
-        {
-            &rule::DANGLING_SECTION
-        }
-        (Reason::TargetNotFound, Some(TargetSpec::Object { .. })) => &rule::DANGLING_TARGET,
-        (Reason::TargetNotFound, _) => &rule::SELECTS_NOTHING,
-        (Reason::RefNotPermitted, Some(TargetSpec::Object { namespace: Some(_), .. }))
-            if engine.kinds().get(policy.kind).cross_namespace == CrossNamespace::Granted =>
-        {
-            &rule::MISSING_GRANT
-        }
-        (Reason::RefNotPermitted, _) => &rule::FOREIGN_TARGET,
-        (Reason::Invalid | Reason::Conflicted, _) => &rule::INVALID_POLICY,
+fn broken_by(error: &AttachmentError) -> &'static Rule {
+    match error {
+        AttachmentError::SectionNotFound { .. } => &rule::DANGLING_SECTION,
+        AttachmentError::TargetNotFound { .. } => &rule::DANGLING_TARGET,
+        AttachmentError::NotGranted { .. } => &rule::MISSING_GRANT,
+        error => match error.reason() {
+            RejectionReason::TargetNotFound => &rule::SELECTS_NOTHING,
+            RejectionReason::RefNotPermitted => &rule::FOREIGN_TARGET,
+            RejectionReason::Invalid | RejectionReason::Conflicted => &rule::INVALID_POLICY,
+        },
     }
-}
-
-fn wanted<'p>(policy: &'p Policy, refusal: &Refusal) -> Option<&'p TargetSpec> {
-    policy.targets.get(refusal.target?).map(|target| &target.wanted)
 }
 
 fn path_of(policy: &Policy, refusal: &Refusal) -> Path {

@@ -71,7 +71,7 @@ fn attachments(engine: &Engine, records: &mut Vec<String>) {
     records.extend(attachments.attached().map(|it| format!("attached {}", attachment(engine, it))));
     for it in engine.policies().flat_map(|(policy, _)| engine.refusals(policy)) {
         let policy = engine.policy_id(it.policy);
-        records.push(format!("not attached {policy} {:?}: {:?} {}", it.target, it.reason, it.message));
+        records.push(format!("not attached {policy} {:?}: {:?} {}", it.target, it.reason(), it.error));
     }
     for model in engine.models() {
         let mut stacks: Vec<String> = model.stacks().values().map(|it| stack(engine, model, it)).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use attache_engine::attachment::{Reason, Refusal};
+use attache_engine::attachment::{Refusal, RejectionReason};
 use attache_engine::lint::Finding;
 use attache_engine::policy::{Block, BlockKind, PolicyId};
 use attache_engine::reach::Reach;
@@ -57,11 +57,11 @@ impl DescribeView<'_> {
     fn targets(&self, policy: PolicyId, screen: &mut Screen) -> io::Result<()> {
         section("targets", screen)?;
         let engine = &self.input.engine;
-        let attached = engine.attachments().of(policy);
+        let attached = engine.attachments().for_policy(policy);
         let mut table = Table::plain(2);
         let mut refuse = |target: String, refusal: &Refusal| {
             let target = [paint(BAD, format!("{LOST_MARK} ")), paint(OBJECT, target)];
-            table.row([target.into(), paint(BAD, refusal.reason.name()).into(), refusal.message.as_str().into()]);
+            table.row([target.into(), paint(BAD, refusal.reason().name()).into(), refusal.error.to_string().into()]);
         };
         let targets = &engine.policy(policy).targets;
         for (i, target) in targets.iter().enumerate() {
@@ -80,7 +80,7 @@ impl DescribeView<'_> {
                 Some(winner) => {
                     let name = [paint(BAD, format!("{LOST_MARK} ")), paint(OBJECT, name)];
                     let why = format!("{} was there before it", self.input.policy(*winner));
-                    table.row([name.into(), paint(BAD, Reason::Conflicted.name()).into(), why.into()]);
+                    table.row([name.into(), paint(BAD, RejectionReason::Conflicted.name()).into(), why.into()]);
                 }
                 None => table.row([paint(OBJECT, name).into(), paint(GOOD, "attached").into(), "".into()]),
             }

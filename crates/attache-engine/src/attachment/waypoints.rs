@@ -1,4 +1,4 @@
-//! Which Gateway stands before which Service, for kinds that know waypoints.
+//! Which Gateway is in front of which Service, for kinds that know waypoints.
 
 use crate::kinds::Waypoints;
 use crate::object::{Object, Objects};
@@ -6,16 +6,16 @@ use crate::topology::{Level, NodeId, Topology};
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
-/// The value of the label by which something does without the waypoint of its Namespace.
+/// The value of the label by which an object opts out of the waypoint of its Namespace.
 const NONE: &str = "none";
 
 impl Waypoints {
-    pub fn is_one(&self, gateway: &Object) -> bool {
+    fn is_waypoint(&self, gateway: &Object) -> bool {
         gateway.spec().get_str("gatewayClassName") == Some(&self.class)
     }
 
-    /// The Gateway that a Service, or else its Namespace, names.
-    pub fn before(&self, objects: &Objects, topology: &Topology, service: NodeId) -> Option<NodeId> {
+    /// The waypoint that a Service, or else its Namespace, names.
+    pub(crate) fn in_front_of(&self, objects: &Objects, topology: &Topology, service: NodeId) -> Option<NodeId> {
         let service = topology.node(service).owner.object()?;
         let object = &objects[service];
         let namespace = objects.lookup("", "Namespace", "", &object.id.namespace).map(|id| &objects[id]);
@@ -26,15 +26,15 @@ impl Waypoints {
         }
         let home = holder.labels().get_str(&self.namespace_label).unwrap_or(&object.id.namespace);
         let gateway = objects.lookup(GATEWAY_API, "Gateway", home, name)?;
-        self.is_one(&objects[gateway]).then_some(NodeId::whole(gateway))
+        self.is_waypoint(&objects[gateway]).then_some(NodeId::whole(gateway))
     }
 
-    /// Whether a node is reached only by policies that name it, or what stands before it.
-    pub fn is_apart(&self, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
+    /// Whether the policies of its Namespaces do not hold for a node: only policies that target it, or its waypoint, do.
+    pub(crate) fn needs_reference(&self, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
         let it = topology.node(node);
         match (it.level, it.owner.object()) {
             (Level::Namespace | Level::Workload, _) => false,
-            (Level::Gateway, Some(gateway)) => self.is_one(&objects[gateway]),
+            (Level::Gateway, Some(gateway)) => self.is_waypoint(&objects[gateway]),
             _ => true,
         }
     }
