@@ -36,7 +36,7 @@ impl Object {
         if is_deeper(json, MAX_DEPTH) {
             return Err(ObjectError::TooDeep);
         }
-        Object::from_value(Value::from(json))
+        Object::from_value(Value::from_json(json, Value::number))
     }
 
     /// Makes an object from any type that serializes as a Kubernetes object: a type of `k8s-openapi`, a `DynamicObject` of
@@ -85,7 +85,7 @@ impl Object {
         Object::from_json(&json)
     }
 
-    /// Makes an object from a value of the engine. See [`Object::from_json`].
+    /// Makes an object from a value. See [`Object::from_json`].
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ mod tests {
         [
             Object::from_json(document),
             Object::from_serialize(document),
-            Object::from_value(document.into()),
+            Object::from_value(Value::from_json(document, Value::number)),
             Object::from_json_str(&document.to_string()),
         ]
     }

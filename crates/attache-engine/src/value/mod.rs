@@ -134,6 +134,25 @@ impl Value {
         if number.fract() == 0.0 && number.abs() < LIMIT { Value::Int(number as i64) } else { Value::Float(number) }
     }
 
+    /// A JSON value, with its floats converted by `float`.
+    pub(crate) fn from_json(json: &serde_json::Value, float: fn(f64) -> Value) -> Value {
+        match json {
+            serde_json::Value::Null => Value::Null,
+            serde_json::Value::Bool(bool) => Value::Bool(*bool),
+            serde_json::Value::Number(number) => match number.as_i64() {
+                Some(int) => Value::Int(int),
+                None => float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            serde_json::Value::String(text) => Value::str(text),
+            serde_json::Value::Array(items) => {
+                Value::list(items.iter().map(|item| Value::from_json(item, float)).collect())
+            }
+            serde_json::Value::Object(fields) => {
+                Value::map(fields.iter().map(|(key, value)| (key.into(), Value::from_json(value, float))).collect())
+            }
+        }
+    }
+
     /// A list of these items.
     pub fn list(items: Vec<Value>) -> Value {
         Value::List(items.into())
@@ -328,21 +347,10 @@ impl From<&str> for Value {
     }
 }
 
+/// Floats stay floats: 1.0 is not 1. See [`Value::number`].
 impl From<&serde_json::Value> for Value {
     fn from(json: &serde_json::Value) -> Self {
-        match json {
-            serde_json::Value::Null => Value::Null,
-            serde_json::Value::Bool(bool) => Value::Bool(*bool),
-            serde_json::Value::Number(number) => match number.as_i64() {
-                Some(int) => Value::Int(int),
-                None => Value::number(number.as_f64().unwrap_or(f64::NAN)),
-            },
-            serde_json::Value::String(text) => Value::str(text),
-            serde_json::Value::Array(items) => Value::list(items.iter().map(Value::from).collect()),
-            serde_json::Value::Object(fields) => {
-                Value::map(fields.iter().map(|(key, value)| (key.into(), value.into())).collect())
-            }
-        }
+        Value::from_json(json, Value::Float)
     }
 }
 
@@ -366,7 +374,7 @@ mod tests {
         assert_eq!(Value::number(-3.0), Value::Int(-3));
         assert_eq!(Value::number(0.5), Value::Float(0.5));
         assert_eq!(Value::number(1e19), Value::Float(1e19));
-        assert_eq!(Value::from(serde_json::json!([1.0, 1.5])), Value::list(vec![Value::Int(1), Value::Float(1.5)]));
+        assert_eq!(Value::from(serde_json::json!(1.0)), Value::Float(1.0));
     }
 
     #[test]
