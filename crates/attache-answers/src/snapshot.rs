@@ -189,5 +189,5 @@ impl Snapshot {
 }
 
 pub fn is_cluster_scoped<'k>(kinds: impl IntoIterator<Item = &'k PolicyKind>, group: &str, kind: &str) -> bool {
-    kinds.into_iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
+    kinds.into_iter().any(|known| known.is_cluster_scoped() && known.group == group && known.kind == kind)
 }

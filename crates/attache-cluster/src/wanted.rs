@@ -108,7 +108,9 @@ impl WantedKinds {
 
     /// The kinds that policies of a kind select, are bound by, or are placed on.
     fn add_levels(&mut self, discovery: &Discovery, kind: &PolicyKind, wanted: &mut Vec<Wanted>) {
-        let levels = || [&kind.hierarchy, &kind.targets, &kind.effective_targets].into_iter().flatten();
+        let levels = || {
+            [&kind.hierarchy.levels[..], &kind.targets.allowed, &kind.hierarchy.effective_targets].into_iter().flatten()
+        };
         if levels().any(|level| level.level() == Level::Workload) {
             for (group, kind, extent) in WORKLOADS {
                 if let Some(resource) = discovery.find(group, kind, &[""; 0]) {
@@ -120,10 +122,10 @@ impl WantedKinds {
             LevelName::Kind(name) => Some(name),
             LevelName::Level(_) => None,
         });
-        let bindings = kind.bindings.iter().flat_map(|bindings| {
+        let bindings = kind.targets.bindings.iter().flat_map(|bindings| {
             let places = &bindings.placements;
             let own = [&bindings.kind, &places.kind, &places.decisions, &places.targets, &places.set_bindings];
-            own.into_iter().chain(bindings.sets.as_ref().map(|(kind, _)| kind))
+            own.into_iter().chain(bindings.sets.as_ref().map(|sets| &sets.kind))
         });
         for name in named.chain(bindings) {
             for resource in discovery.of_kind(&name.kind).filter(|it| is_named(name, it)) {

@@ -35,8 +35,8 @@ impl Requirement {
 
 /// Whether policies of a kind can be in force on something at a level, or on what is below it.
 pub fn can_be_on(kind: &PolicyKind, level: Level) -> bool {
-    let deepest = kind.effective_targets.iter().map(LevelName::level).max();
-    kind.hierarchy.iter().any(|name| name.level() == level)
+    let deepest = kind.hierarchy.effective_targets.iter().map(LevelName::level).max();
+    kind.hierarchy.levels.iter().any(|name| name.level() == level)
         && (kind.class == Class::Direct || deepest.is_some_and(|deepest| level <= deepest))
 }
 
@@ -61,7 +61,7 @@ impl Engine {
         let view = self.view();
         let Some(model) = self.model(requirement.kind) else {
             // There is no policy of this kind at all: whatever could have one lacks it.
-            let targets = &self.kinds().get(requirement.kind).effective_targets;
+            let targets = &self.kinds().get(requirement.kind).hierarchy.effective_targets;
             let meant = |level| match requirement.on {
                 Some(on) => on == level,
                 None => targets.iter().any(|target| target.level() == level),

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use crate::attachment::RejectionReason;
 use crate::chain::ChainId;
 use crate::engine::Engine;
-use crate::kinds::{ConditionTemplate, DictatedBy, KindId, PolicyKind, PolicyState};
+use crate::kinds::{ConditionStatus, ConditionTemplate, DictatedBy, KindId, LowerPolicyField, PolicyKind, PolicyState};
 use crate::model::Model;
 use crate::object::ObjectRef;
 use crate::policy::{PolicyId, TargetSpec};
@@ -102,7 +102,7 @@ impl Engine {
             }
             conditions.push(StatusCondition {
                 r#type: row.r#type.to_string(),
-                is_true: row.is_true,
+                is_true: row.status == ConditionStatus::True,
                 reason: fill(&row.reason, word),
                 message: fill(&row.message, word),
                 observed_generation,
@@ -170,7 +170,7 @@ impl Engine {
         let topology = self.topology();
         let nodes = self.in_order(nodes);
         let mut parts = Vec::new();
-        for (sort, status_template) in &row.places {
+        for (sort, status_template) in row.places.iter() {
             let names = nodes.iter().filter(|node| self.sort(**node) == *sort).map(|node| {
                 let id = topology.id(self.objects(), *node);
                 match &topology.node(*node).section {
@@ -292,7 +292,9 @@ impl Engine {
 
     /// The lowest policy and the one it asked to be merged with: they are merged, though nothing may be left of one.
     fn joined(&self, model: &Model, standing: &[(PolicyId, NodeId)]) -> Vec<PolicyId> {
-        let (DictatedBy::Lower { with, .. }, Some((lowest, node))) = (&model.kind.dictated_by, standing.first()) else {
+        let (DictatedBy::Lower(LowerPolicyField { with, .. }), Some((lowest, node))) =
+            (&model.kind.merging.dictated_by, standing.first())
+        else {
             return Vec::new();
         };
         let may_join = |node: NodeId| with.iter().any(|name| name.level() == self.topology().node(node).level);

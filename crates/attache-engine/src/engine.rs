@@ -133,7 +133,7 @@ impl Engine {
     fn bad_annotations(&self) -> Vec<Problem> {
         let mut found: Vec<Problem> = Vec::new();
         for kind in self.models.kinds() {
-            if let DictatedBy::Annotation(annotation) = &self.kinds.get(kind).dictated_by {
+            if let DictatedBy::Annotation(annotation) = &self.kinds.get(kind).merging.dictated_by {
                 let routes = self.objects.each("gateway.networking.k8s.io", "HTTPRoute");
                 found.extend(routes.filter_map(|(_, route)| annotation.check(route)));
             }

@@ -25,7 +25,7 @@ impl Engine {
     pub fn merged(&self, model: &Model, id: ObjectId) -> Vec<Merged> {
         let object = &self.objects()[id];
         let mut merged = Vec::new();
-        for into in model.kind.merges_into.iter().filter(|into| into.kind == object.id.kind) {
+        for into in model.kind.merging.merges_into.iter().filter(|into| into.kind == object.id.kind) {
             for path in places(&object.body, &into.path) {
                 let own = path.resolve(&object.body).unwrap_or(&Value::Null);
                 for &(chain, _) in model.chains_at(self.view(), self.node_of(model, object, id, &path)) {

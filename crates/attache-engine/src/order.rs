@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 use crate::attachment::Attachment;
-use crate::kinds::{Conflicts, KindId, Pattern, PatternFit, PolicyKind, Registry, SameLevel, Units};
+use crate::kinds::{Conflicts, KindId, Pattern, PatternFit, PolicyKind, Registry, RejectedFrom, SameLevel, Units};
 use crate::object::Objects;
 use crate::policy::{Policies, Policy};
 use crate::problem::Problem;
@@ -133,7 +133,8 @@ impl Stacking<'_> {
         let mut stack = Stack { accepted: here.cloned().collect(), ..Stack::default() };
         for other in yields {
             let other_kind = self.kinds.get(self.policies[other.policy].kind);
-            let fields = kind.yields.iter().filter(|it| it.to.is(&other_kind.group, &other_kind.kind));
+            let fields =
+                kind.merging.yields_to_kind.iter().filter(|it| it.kind.is(&other_kind.group, &other_kind.kind));
             stack.yields.extend(fields.map(|it| (other.clone(), it.fields.clone())));
         }
         stack.consumers = stack.accepted.iter().filter_map(|attachment| attachment.from).collect();
@@ -142,7 +143,7 @@ impl Stacking<'_> {
         if stack.accepted.len() > 1 {
             stack.accepted.sort_by(|a, b| self.compare(a, b));
             stack.accepted.dedup();
-            if kind.same_level == SameLevel::RejectNewer && !kind.rejected_everywhere {
+            if kind.same_level() == SameLevel::RejectNewer && !is_rejected_everywhere(kind) {
                 self.reject(&mut stack, kind);
             }
         }
@@ -198,9 +199,10 @@ impl Stacking<'_> {
     }
 
     fn clash(self, kind: &PolicyKind, a: &Attachment, b: &Attachment) -> bool {
-        let fields = match &kind.conflicts {
+        let fields = match &kind.order.conflicts {
             Conflicts::Always => return true,
             Conflicts::Never => return false,
+            Conflicts::SameLeaf => &[][..],
             Conflicts::SameField(fields) => fields,
         };
         let set = |attachment: &Attachment| {
@@ -214,7 +216,7 @@ impl Stacking<'_> {
 
 /// Whether a policy that clashes on one of its targets is rejected on all of them.
 pub fn is_rejected_everywhere(kind: &PolicyKind) -> bool {
-    kind.same_level == SameLevel::RejectNewer && kind.rejected_everywhere
+    kind.same_level() == SameLevel::RejectNewer && kind.order.rejected_from == RejectedFrom::EveryTarget
 }
 
 /// Warns of policies with the same priority, of kinds where nobody can tell who comes first of them.
@@ -222,7 +224,7 @@ pub fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<Pro
     let mut problems = Vec::new();
     let mut first: HashMap<(KindId, &[i64]), &Policy> = HashMap::new();
     for (_, policy) in
-        policies.iter().filter(|(_, policy)| kinds.get(policy.kind).ties_undefined && policy.invalid.is_none())
+        policies.iter().filter(|(_, policy)| kinds.get(policy.kind).order.ties_undefined && policy.invalid.is_none())
     {
         match first.entry((policy.kind, &policy.rank.priority)) {
             Entry::Vacant(entry) => {

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use smol_str::SmolStr;
 
 use super::placements::{each, group};
 use super::{Attachment, AttachmentError, Attachments, Refusal, Via};
 use crate::kinds::{Bindings, KindName, PolicyKind};
 use crate::names;
 use crate::object::{Object, ObjectRef, Objects};
-use crate::policy::{PolicyId, field};
+use crate::policy::PolicyId;
 use crate::problem::Problem;
 use crate::topology::Topology;
-use crate::value::{Path, Segment, Value};
+use crate::value::{Path, Value};
 
 /// What one binding does for the policies that it binds.
 #[derive(Clone, Debug)]
@@ -72,7 +71,7 @@ impl Binder<'_> {
                 places: bindings
                     .restricted
                     .as_ref()
-                    .is_none_or(|(path, value)| field(&binding.body, path).and_then(Value::as_str) != Some(value)),
+                    .is_none_or(|it| it.field.resolve(&binding.body).and_then(Value::as_str) != Some(&it.value)),
             };
             for policy in self.subjects(binding) {
                 by_policy.entry(policy).or_default().push(bound.clone());
@@ -84,11 +83,11 @@ impl Binder<'_> {
     /// The targets that the placement of a binding chooses.
     fn places(&mut self, binding: &Object) -> Vec<ObjectRef> {
         let bindings = self.bindings;
-        let reference = field(&binding.body, &bindings.placement).unwrap_or(&Value::Null);
+        let reference = bindings.placement.resolve(&binding.body).unwrap_or(&Value::Null);
         let wanted = &bindings.placements.kind;
         let named = reference.get_str("kind").unwrap_or(&wanted.kind);
         let name = reference.get_str("name").unwrap_or_default();
-        let place = path(&bindings.placement);
+        let place = bindings.placement.clone();
         if named != wanted.kind {
             let message = format!("`{named}` is not a kind of placement that is known: it places nothing");
             let help = format!("use a {}", wanted.kind);
@@ -111,14 +110,14 @@ impl Binder<'_> {
     /// Whether a binding sets the field that it may set.
     fn escalates(&mut self, binding: &Object) -> bool {
         let Some(escalation) = &self.bindings.escalation else { return false };
-        match field(&binding.body, &escalation.field) {
+        match escalation.field.resolve(&binding.body) {
             None | Some(Value::Null) => false,
             Some(Value::Str(text)) if text.eq_ignore_ascii_case(&escalation.value) => true,
             Some(other) => {
                 let given = other.as_str().map_or(other.type_name().to_string(), |text| format!("`{text}`"));
                 let message =
                     format!("a binding can only set it to `{}`: {given} counts for nothing", escalation.value);
-                self.attachments.binding_problems.push(Problem::warning(message).at(binding, path(&escalation.field)));
+                self.attachments.binding_problems.push(Problem::warning(message).at(binding, escalation.field.clone()));
                 false
             }
         }
@@ -130,20 +129,19 @@ impl Binder<'_> {
         let namespace = binding.id.namespace.as_str();
         let own = KindName { kind: kind.kind.clone(), group: Some(kind.group.clone()) };
         let mut found = Vec::new();
-        let subjects = field(&binding.body, &bindings.subjects).map_or(&[][..], Value::items);
+        let subjects = bindings.subjects.resolve(&binding.body).map_or(&[][..], Value::items);
         for (i, subject) in subjects.iter().enumerate() {
             let (named, name) = (subject.get_str("kind"), subject.get_str("name").unwrap_or_default());
-            let place = path(&bindings.subjects).index(i);
+            let place = bindings.subjects.index(i);
             if named == Some(&kind.kind) {
                 found.extend(self.existing(&own, namespace, name, binding, place));
-            } else if let Some((sets, members)) = bindings.sets.as_ref().filter(|(sets, _)| named == Some(&sets.kind)) {
-                let Some(set) = self.existing(sets, namespace, name, binding, place) else { continue };
+            } else if let Some(sets) = bindings.sets.as_ref().filter(|sets| named == Some(&sets.kind.kind)) {
+                let Some(set) = self.existing(&sets.kind, namespace, name, binding, place) else { continue };
                 let Some(set) = self.objects.find(&set).map(|id| &self.objects[id]) else { continue };
-                let members_at = path(members);
-                let members = field(&set.body, members).map_or(&[][..], Value::items);
+                let members = sets.members.resolve(&set.body).map_or(&[][..], Value::items);
                 for (i, name) in members.iter().enumerate() {
                     let name = name.as_str().unwrap_or_default();
-                    found.extend(self.existing(&own, namespace, name, set, members_at.index(i)));
+                    found.extend(self.existing(&own, namespace, name, set, sets.members.index(i)));
                 }
             } else {
                 let message = format!("`{}` is nothing that can be bound", named.unwrap_or_default());
@@ -196,8 +194,4 @@ fn missing(objects: &Objects, kind: &KindName, namespace: &str, name: &str) -> P
         Some(near) => problem.help(format!("did you mean `{near}`?")),
         None => problem,
     }
-}
-
-fn path(keys: &[SmolStr]) -> Path {
-    Path::new(keys.iter().cloned().map(Segment::Key).collect())
 }

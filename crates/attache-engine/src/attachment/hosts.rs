@@ -7,7 +7,6 @@ use hashbrown::HashMap;
 use super::{AttachmentError, AttachmentPoint, Resolved, TargetResolver, Via};
 use crate::kinds::{HostTargets, PolicyKind};
 use crate::object::{Object, Objects};
-use crate::policy::field;
 use crate::topology::{Level, NodeId, Topology};
 use crate::value::Value;
 
@@ -94,7 +93,7 @@ impl TargetResolver<'_> {
         }
         let exported = self.exported(policy, hosts);
         let policy_namespace = self.namespace(own);
-        let is_root = kind.root_namespace.as_ref() == Some(own);
+        let is_root = kind.hierarchy.root_namespace.as_ref() == Some(own);
         let breadth = breadth(&full);
         let mut points = Vec::new();
         for node in nodes {
@@ -123,7 +122,7 @@ impl TargetResolver<'_> {
     }
 
     fn exported(&self, policy: &Object, hosts: &HostTargets) -> Exported {
-        let list = hosts.export_to.as_ref().and_then(|path| field(&policy.body, path)).map_or(&[][..], Value::items);
+        let list = hosts.export_to.as_ref().and_then(|path| path.resolve(&policy.body)).map_or(&[][..], Value::items);
         let names = || list.iter().filter_map(Value::as_str);
         if list.is_empty() || names().any(|name| name == "*") {
             return Exported::ToAll;

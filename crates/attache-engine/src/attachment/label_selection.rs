@@ -52,7 +52,7 @@ impl TargetResolver<'_> {
             };
         };
         let own = &policy.id.namespace;
-        let is_root = kind.root_namespace.as_ref() == Some(own);
+        let is_root = kind.hierarchy.root_namespace.as_ref() == Some(own);
         if is_root && selection.from_root == RootSelection::Nothing {
             return Err(AttachmentError::SelectorInRootNamespace { namespace: own.clone() }.into());
         }
@@ -61,9 +61,13 @@ impl TargetResolver<'_> {
         let mut select_in = |namespace: &str| {
             for &(node, object) in selectable.get(namespace).map_or(&[][..], Vec::as_slice) {
                 let level = self.topology.node(node).level;
-                let is_candidate = selection.of.iter().any(|name| name.takes(level, &object.id.group, &object.id.kind));
-                let needs_reference =
-                    kind.waypoints.as_ref().is_some_and(|it| it.needs_reference(self.objects, self.topology, node));
+                let is_candidate =
+                    selection.of.iter().any(|name| name.includes(level, &object.id.group, &object.id.kind));
+                let needs_reference = kind
+                    .hierarchy
+                    .waypoints
+                    .as_ref()
+                    .is_some_and(|it| it.needs_reference(self.objects, self.topology, node));
                 if is_candidate && !needs_reference && selects(labels, |key| label(object, level, key)) {
                     found.push(node);
                 }

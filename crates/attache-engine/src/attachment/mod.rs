@@ -127,14 +127,14 @@ pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &Policies)
         let kind = kinds.get(policy.kind);
         for target in &policy.targets {
             let TargetSpec::Object { group, kind: wanted, namespace, name, .. } = &target.wanted else { continue };
-            if kind.virtual_targets.iter().any(|virtual_kind| virtual_kind.is(group, wanted)) {
+            if kind.targets.virtual_targets.iter().any(|virtual_kind| virtual_kind.is(group, wanted)) {
                 let namespace = namespace.as_ref().unwrap_or(&objects[policy.object].id.namespace);
                 named.push(ObjectRef::new(group, wanted, namespace, name));
             }
         }
     }
     for (_, kind) in kinds.iter() {
-        named.extend(kind.bindings.iter().flat_map(|bindings| bindings.placements.named(objects)));
+        named.extend(kind.targets.bindings.iter().flat_map(|bindings| bindings.placements.named(objects)));
     }
     named.sort();
     named.dedup();
@@ -176,12 +176,12 @@ fn attach_by_bindings(
 ) {
     let mut by_kind: HashMap<KindId, Vec<(PolicyId, &Object)>> = HashMap::new();
     for (id, policy) in policies.iter().filter(|(_, policy)| policy.invalid.is_none() && !policy.disabled) {
-        if kinds.get(policy.kind).bindings.is_some() {
+        if kinds.get(policy.kind).targets.bindings.is_some() {
             by_kind.entry(policy.kind).or_default().push((id, &objects[policy.object]));
         }
     }
     for (id, kind) in kinds.iter() {
-        if let Some(bindings) = &kind.bindings {
+        if let Some(bindings) = &kind.targets.bindings {
             let policies = by_kind.get(&id).map_or(&[][..], Vec::as_slice);
             Binder { objects, topology, kind, bindings, attachments }.bind(policies);
         }
@@ -196,7 +196,8 @@ fn attach_by_filters(
     kinds: &Registry,
     policies: &Policies,
 ) {
-    let named = policies.iter().filter(|(_, policy)| kinds.get(policy.kind).extension_ref && policy.invalid.is_none());
+    let named =
+        policies.iter().filter(|(_, policy)| kinds.get(policy.kind).targets.extension_ref && policy.invalid.is_none());
     let by_ref: HashMap<&ObjectRef, PolicyId> = named.map(|(id, policy)| (&objects[policy.object].id, id)).collect();
     if by_ref.is_empty() {
         return;

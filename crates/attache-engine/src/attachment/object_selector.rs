@@ -70,7 +70,7 @@ impl<'o> TargetResolver<'o> {
         kind: &PolicyKind,
         selector: &TargetSelector,
     ) -> Vec<&'o ObjectRef> {
-        if kind.cross_namespace != CrossNamespace::Granted || is_global(policy, kind) {
+        if kind.targets.cross_namespace != CrossNamespace::Granted || is_global(policy, kind) {
             return Vec::new();
         }
         let selected = self.selected_objects(policy, kind, selector).map(|(_, object)| &object.id);
@@ -80,5 +80,5 @@ impl<'o> TargetResolver<'o> {
 
 /// Whether the policy is in the namespace whose policies may select targets everywhere.
 fn is_global(policy: &Object, kind: &PolicyKind) -> bool {
-    kind.global_namespace.as_ref() == Some(&policy.id.namespace)
+    kind.targets.global_namespace.as_ref() == Some(&policy.id.namespace)
 }

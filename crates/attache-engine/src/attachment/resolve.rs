@@ -45,10 +45,10 @@ impl<'o> TargetResolver<'o> {
             attached.refused.push(refuse(None, AttachmentError::InvalidPolicy(invalid.clone()).into()));
             return attached;
         }
-        if kind.bindings.is_some() || policy.disabled {
+        if kind.targets.bindings.is_some() || policy.disabled {
             return attached;
         }
-        if policy.targets.is_empty() && !kind.extension_ref {
+        if policy.targets.is_empty() && !kind.targets.extension_ref {
             attached.refused.push(refuse(None, AttachmentError::NoTarget.into()));
         }
         if let Some(error) = mixed_targets(kind, &policy.targets) {
@@ -77,7 +77,7 @@ impl<'o> TargetResolver<'o> {
             TargetSpec::Chosen(selection) => {
                 Ok(self.select_by_labels(policy, kind, selection)?.into_iter().map(for_all_requests).collect())
             }
-            TargetSpec::Host(host) => match &kind.hosts {
+            TargetSpec::Host(host) => match &kind.targets.hosts {
                 Some(hosts) => self.resolve_host(policy, kind, hosts, host),
                 None => Ok(Vec::new()),
             },
@@ -128,7 +128,7 @@ impl<'o> TargetResolver<'o> {
         let policy_kind = || kind.kind.clone();
         Err(Box::new(if target.namespace.is_empty() {
             let is_own_namespace = target.group.is_empty() && target.kind == "Namespace" && target.name == *own;
-            if is_own_namespace || kind.cluster_targets || kind.root_namespace.as_ref() == Some(own) {
+            if is_own_namespace || kind.targets.cluster_targets || kind.hierarchy.root_namespace.as_ref() == Some(own) {
                 return Ok(None);
             }
             if target.kind == "Namespace" {
@@ -137,7 +137,7 @@ impl<'o> TargetResolver<'o> {
                 AttachmentError::ClusterScopedTarget { policy_kind: policy_kind(), target: target.clone() }
             }
         } else {
-            match kind.cross_namespace {
+            match kind.targets.cross_namespace {
                 CrossNamespace::Consumer => return Ok(self.namespace(own)),
                 CrossNamespace::Granted if self.is_granted(&policy.id, target) => return Ok(None),
                 CrossNamespace::Granted => AttachmentError::NotGranted {
@@ -159,7 +159,7 @@ impl<'o> TargetResolver<'o> {
     fn section(&self, kind: &PolicyKind, owner: NodeId, section: &SmolStr) -> Resolved<NodeId> {
         let target = || self.topology.id(self.objects, owner).clone();
         let section = section.clone();
-        if !kind.sections {
+        if !kind.targets.sections {
             let policy_kind = kind.kind.clone();
             return Err(AttachmentError::SectionNotTargetable { policy_kind, target: target(), section }.into());
         }
@@ -175,18 +175,19 @@ impl<'o> TargetResolver<'o> {
         let id = self.topology.id(self.objects, node);
         let level = self.topology.node(node).level;
         let is_one_of =
-            |names: &[LevelName], level: Level| names.iter().any(|name| name.takes(level, &id.group, &id.kind));
-        let is_virtual = kind.virtual_targets.iter().any(|name| name.is(&id.group, &id.kind));
+            |names: &[LevelName], level: Level| names.iter().any(|name| name.includes(level, &id.group, &id.kind));
+        let is_virtual = kind.targets.virtual_targets.iter().any(|name| name.is(&id.group, &id.kind));
         // A kind that may target an object may target its sections, if they are part of its hierarchy.
         let owner = self.topology.node(self.topology.whole(node)).level;
-        let by_owner = level.is_section() && is_one_of(&kind.hierarchy, level) && is_one_of(&kind.targets, owner);
+        let by_owner =
+            level.is_section() && is_one_of(&kind.hierarchy.levels, level) && is_one_of(&kind.targets.allowed, owner);
         let policy_kind = kind.kind.clone();
-        if !(is_virtual || is_one_of(&kind.targets, level) || by_owner) {
+        if !(is_virtual || is_one_of(&kind.targets.allowed, level) || by_owner) {
             let target = self.topology.node_ref(self.objects, node);
-            let allowed = kind.targets.clone();
+            let allowed = kind.targets.allowed.to_vec();
             return Err(AttachmentError::NotTargetable { policy_kind, target, allowed }.into());
         }
-        if kind.own_port {
+        if kind.targets.own_port {
             let sharing = ports::sharing(self.objects, self.topology, node);
             if !sharing.is_empty() {
                 let listeners = sharing.into_iter().map(|node| self.topology.node_ref(self.objects, node)).collect();
@@ -222,7 +223,7 @@ fn problems(object: &Object, policy: &Policy, kind: &PolicyKind) -> Vec<Problem>
 /// The error of a policy that targets something that must be targeted alone, and something else.
 fn mixed_targets(kind: &PolicyKind, targets: &[PolicyTarget]) -> Option<AttachmentError> {
     let kinds = || targets.iter().filter_map(|target| target.wanted.kind());
-    let alone = kinds().find(|(group, it)| kind.unmixed.iter().any(|name| name.names(group, it)))?;
+    let alone = kinds().find(|(group, it)| kind.targets.unmixed.iter().any(|name| name.names(group, it)))?;
     let other = kinds().find(|other| *other != alone)?;
     Some(AttachmentError::MixedTargets { policy_kind: kind.kind.clone(), alone: alone.1.into(), other: other.1.into() })
 }

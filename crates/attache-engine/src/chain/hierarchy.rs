@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
-use crate::kinds::{Class, KindName, LevelName, PolicyKind, Waypoints};
+use crate::kinds::{Class, InheritancePaths, KindHierarchy, KindName, LevelName, PolicyKind, Waypoints};
 use crate::object::Objects;
 use crate::topology::{Level, Node, NodeId, NodeMap, NodeVec, Topology};
 
@@ -92,7 +92,12 @@ impl HierarchyEntry {
 
 impl PolicyKind {
     pub fn shape(&self) -> Shape {
-        Shape { levels: self.hierarchy.clone(), by_namespace: self.by_namespace, waypoints: self.waypoints.clone() }
+        let KindHierarchy { levels, paths, waypoints, .. } = &self.hierarchy;
+        Shape {
+            levels: levels.to_vec(),
+            by_namespace: *paths == InheritancePaths::Namespaces,
+            waypoints: waypoints.clone(),
+        }
     }
 }
 
@@ -108,7 +113,7 @@ impl Hierarchy {
 
     fn of(objects: &Objects, topology: &Topology, shape: Shape, only: Option<Arc<[NodeId]>>) -> Hierarchy {
         let has_namespaces = shape.levels.contains(&LevelName::Level(Level::Namespace));
-        let levels = Levels::of(|level| shape.levels.iter().any(|name| name.takes_of(level, |_| false)));
+        let levels = Levels::of(|level| shape.levels.iter().any(|name| name.includes_object(level, |_| false)));
         let places = NodeMap::default();
         let mut hierarchy = Hierarchy { shape: Arc::new(shape), levels, places, has_namespaces, only };
         let mut places = NodeVec::new(topology, &hierarchy.places);
@@ -187,7 +192,7 @@ impl Hierarchy {
             name.is(&id.group, &id.kind)
         };
         let is_copy = self.shape.by_namespace && it.level == Level::Frontend;
-        let is_named = || self.shape.levels.iter().any(|name| name.takes_of(it.level, is));
+        let is_named = || self.shape.levels.iter().any(|name| name.includes_object(it.level, is));
         let member = !is_copy && (self.levels.has(it.level) || is_named());
         let mut place = match self.shape.by_namespace {
             true => self.stand_alone(objects, topology, node, member),
@@ -298,15 +303,18 @@ pub fn is_effective_target(kind: &PolicyKind, objects: &Objects, topology: &Topo
         let id = topology.id(objects, node);
         name.is(&id.group, &id.kind)
     };
-    let takes = |name: &LevelName, level| name.takes_of(level, is);
+    let takes = |name: &LevelName, level| name.includes_object(level, is);
     match kind.class {
         // A Direct policy is for the very thing it targets.
         Class::Direct => {
-            let targeted = kind.targets.iter().any(|name| takes(name, it.level)) || it.level.is_section();
-            targeted && !(has_sections && kind.sections && kind.hierarchy.iter().any(|name| name.level().is_section()))
+            let targeted = kind.targets.allowed.iter().any(|name| takes(name, it.level)) || it.level.is_section();
+            targeted
+                && !(has_sections
+                    && kind.targets.sections
+                    && kind.hierarchy.levels.iter().any(|name| name.level().is_section()))
         }
         Class::Inherited => {
-            kind.effective_targets.iter().any(|target| {
+            kind.hierarchy.effective_targets.iter().any(|target| {
                 takes(target, it.level) && it.level.is_section() == target.level().is_section()
                     // An object without the sections that are meant stands for them.
                     || target.level().is_section_of(it.level) && !has_sections

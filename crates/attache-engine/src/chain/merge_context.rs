@@ -17,7 +17,7 @@ pub struct MergeContext {
 impl MergeContext {
     /// Whether nodes can change how policies of a kind merge.
     pub fn applies_to(kind: &PolicyKind) -> bool {
-        !kind.strategy_on.is_empty() || !kind.yields_to_rule.is_empty()
+        !kind.merging.strategy_on.is_empty() || !kind.merging.yields_to_rule.is_empty()
     }
 
     /// What one node changes.
@@ -26,14 +26,15 @@ impl MergeContext {
         match topology.node(node).level {
             Level::Route => {
                 let id = topology.id(objects, node);
-                let own = kind.strategy_on.iter().find(|(name, _)| name.is(&id.group, &id.kind));
+                let own = kind.merging.strategy_on.iter().find(|(name, _)| name.is(&id.group, &id.kind));
                 // The first with the same strategy, so that kinds of routes with one strategy share chains.
-                let first = own.and_then(|(_, own)| kind.strategy_on.iter().position(|(_, other)| other == own));
+                let first =
+                    own.and_then(|(_, own)| kind.merging.strategy_on.iter().position(|(_, other)| other == own));
                 context.strategy = first.and_then(|position| u16::try_from(position).ok());
             }
             Level::RouteRule => {
                 let Some(rule) = topology.section_value(objects, node) else { return context };
-                for (i, yielding) in kind.yields_to_rule.iter().enumerate().take(64) {
+                for (i, yielding) in kind.merging.yields_to_rule.iter().enumerate().take(64) {
                     context.rule_sets |= u64::from(is_set(rule, yielding.path.steps())) << i;
                 }
             }
@@ -49,7 +50,7 @@ impl MergeContext {
 
     /// The strategy that counts instead of the kind's.
     pub fn strategy(self, kind: &PolicyKind) -> Option<&Strategy> {
-        kind.strategy_on.get(usize::from(self.strategy?)).map(|(_, strategy)| strategy)
+        kind.merging.strategy_on.get(usize::from(self.strategy?)).map(|(_, strategy)| strategy)
     }
 
     /// Whether the rule itself sets what the kind's `yields_to_rule[n]` names.

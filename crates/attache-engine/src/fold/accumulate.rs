@@ -26,8 +26,8 @@ impl Fold<'_> {
         }
         applied.sort_by_key(|(priority, _)| *priority);
         let mut applied: Vec<Applied> = applied.into_iter().map(|(_, it)| it).collect();
-        if let Some((list, sorted_by)) = &self.kind.items {
-            applied = each_item(&applied, list, sorted_by);
+        if let Some(items) = &self.kind.merging.items {
+            applied = each_item(&applied, &items.list, &items.sorted_by);
         }
         let mut effective = self.finish();
         for it in &applied {

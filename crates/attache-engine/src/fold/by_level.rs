@@ -24,7 +24,7 @@ impl Fold<'_> {
 
     /// How many of the first layers count as one level.
     fn same_level(&self, layers: &[Layer<'_>]) -> usize {
-        let is_joint = |layer: &Layer<'_>| self.kind.one_level.iter().any(|name| name.level() == layer.level);
+        let is_joint = |layer: &Layer<'_>| self.kind.hierarchy.one_level.iter().any(|name| name.level() == layer.level);
         let first = &layers[0];
         let more =
             layers[1..].iter().take_while(|layer| is_joint(first) && is_joint(layer) && layer.owner == first.owner);
@@ -59,5 +59,5 @@ fn arbiter<'s>(default: &'s Strategy, inheritance: Option<&'s Inheritance>, path
         Some(Segment::Index(_)) | None => "",
     };
     let is_excepted = except.iter().any(|name| name == "*" || name.eq_ignore_ascii_case(field));
-    Arbiter { strategy: &*inherit.strategy, prefers_incoming: inherit.prefer_higher && !is_excepted }
+    Arbiter { strategy: &*inherit.strategy, prefers_incoming: inherit.prefers_higher() && !is_excepted }
 }

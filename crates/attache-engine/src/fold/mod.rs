@@ -152,7 +152,7 @@ impl<'a> Fold<'a> {
     fn each_layer(&mut self) {
         for (i, layer) in self.layers.iter().enumerate() {
             let (counting, ignored) = self.split_layer(layer);
-            match self.kind.same_level {
+            match self.kind.same_level() {
                 SameLevel::OldestIsHigher => {
                     for &attachment in counting.iter().rev() {
                         self.policy_blocks(i, attachment, |_| true);
@@ -175,9 +175,9 @@ impl<'a> Fold<'a> {
     /// The policies on one node that count, and those that are ignored beside them.
     fn split_layer(&self, layer: &'a Layer<'a>) -> (&'a [&'a Attachment], &'a [&'a Attachment]) {
         let accepted = layer.accepted.as_slice();
-        let counting = match (accepted.first(), self.kind.same_level) {
+        let counting = match (accepted.first(), self.kind.same_level()) {
             (Some(_), SameLevel::OldestAlone) => 1,
-            (Some(first), _) if self.kind.hosts.is_some() => accepted.partition_point(|it| it.via == first.via),
+            (Some(first), _) if self.kind.targets.hosts.is_some() => accepted.partition_point(|it| it.via == first.via),
             _ => accepted.len(),
         };
         accepted.split_at(counting)

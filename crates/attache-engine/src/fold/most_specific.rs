@@ -10,8 +10,8 @@ impl Fold<'_> {
     /// The lowest policy counts. It can ask to be merged with the nearest policy above it, at the levels that the kind
     /// names, and with no other.
     pub(super) fn most_specific(&mut self) {
-        let merge_levels = match &self.kind.dictated_by {
-            DictatedBy::Lower { with, .. } => with.as_slice(),
+        let merge_levels = match &self.kind.merging.dictated_by {
+            DictatedBy::Lower(lower) => lower.with.as_slice(),
             DictatedBy::Higher | DictatedBy::Annotation(_) => &[],
         };
         let in_context = self.context.strategy(self.kind);

@@ -137,7 +137,7 @@ fn strength(step: &FoldStep<'_>, had: &[FoldStep<'_>], by_strength: &[usize], la
         by_strength.len()
     } else if step.block == BlockKind::Overrides {
         0
-    } else if layer.inheritance.as_ref().is_some_and(|it| it.inherit.prefer_higher) {
+    } else if layer.inheritance.as_ref().is_some_and(|it| it.inherit.prefers_higher()) {
         let beside = |at: &&usize| layers[had[**at].layer].owner == layer.owner;
         by_strength.iter().take_while(beside).count()
     } else {

@@ -21,7 +21,7 @@ impl<'a> Fold<'a> {
 
     /// Removes the fields in which the rule of the route counts instead.
     pub(super) fn yield_to_rule(&mut self) {
-        for (i, yielding) in self.kind.yields_to_rule.iter().enumerate() {
+        for (i, yielding) in self.kind.merging.yields_to_rule.iter().enumerate() {
             if self.context.rule_sets(i) {
                 self.yield_fields(&yielding.fields, result::OWN);
             }

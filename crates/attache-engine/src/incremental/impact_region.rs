@@ -168,7 +168,7 @@ impl Step<'_> {
 
     /// The Namespaces that stand on top of all others, for some kind.
     fn roots(&self) -> impl Iterator<Item = NodeId> {
-        let names = self.kinds().filter_map(|kind| self.next.kinds.get(kind).root_namespace.as_ref());
+        let names = self.kinds().filter_map(|kind| self.next.kinds.get(kind).hierarchy.root_namespace.as_ref());
         names.filter_map(|name| self.next.topology.find_namespace(&self.next.objects, name))
     }
 

@@ -33,7 +33,8 @@ impl Step<'_> {
             let [was, is] = self.engines().map(|it| it.topology.find(&it.objects, &id));
             if was != is {
                 // All of a model hangs on where its root is.
-                let mut roots = self.kinds().filter_map(|kind| self.next.kinds.get(kind).root_namespace.as_ref());
+                let mut roots =
+                    self.kinds().filter_map(|kind| self.next.kinds.get(kind).hierarchy.root_namespace.as_ref());
                 if id.kind == "Namespace" && roots.any(|root| *root == id.name) {
                     return Err(NeedsRebuild::RootNamespace);
                 }

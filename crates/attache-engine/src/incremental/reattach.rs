@@ -51,11 +51,11 @@ impl Step<'_> {
                     continue;
                 };
                 let kind = self.next.kinds.get(policy.kind);
-                if kind.bindings.is_some() {
+                if kind.targets.bindings.is_some() {
                     return Err(NeedsRebuild::Bindings);
                 }
                 let mut attached = resolver.attach(id, policy, kind);
-                if kind.extension_ref && policy.invalid.is_none() {
+                if kind.targets.extension_ref && policy.invalid.is_none() {
                     attached.to.extend(self.naming_by_filter(id));
                 }
                 new.push((id, Some(attached)));
@@ -102,7 +102,7 @@ impl Step<'_> {
             if !gone.is_empty() {
                 dirty.entry(model.id).or_default().extend(gone);
             }
-            if matches!(model.kind.dictated_by, DictatedBy::Annotation(_)) {
+            if matches!(model.kind.merging.dictated_by, DictatedBy::Annotation(_)) {
                 let routes = self.touched.iter().filter(|touched| touched.what.annotations);
                 let nodes = routes.map(|touched| NodeId::whole(touched.id));
                 let nodes = nodes.flat_map(|node| [node].into_iter().chain(self.next.topology.sections(node)));

@@ -81,7 +81,7 @@ impl Step<'_> {
             }
         }
         let is_used = |kind: &PolicyKind| self.object_counts.count(&kind.group, &kind.kind) > 0;
-        if self.next.kinds.iter().any(|(_, kind)| kind.own_port && is_used(kind)) {
+        if self.next.kinds.iter().any(|(_, kind)| kind.targets.own_port && is_used(kind)) {
             for name in gateways.iter().chain(sets).map(|id| self.name(*id)) {
                 let naming = self.dependency_index.at(Key::of(name));
                 let all = naming.chain(self.dependency_index.at(Key::Labels(&name.group, &name.kind))).map(PolicyId);

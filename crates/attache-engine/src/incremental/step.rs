@@ -14,7 +14,7 @@ use super::touched::{Touched, tells_of_kinds};
 use crate::attachment::Attached;
 use crate::chain::ChainId;
 use crate::engine::Engine;
-use crate::kinds::{KindId, infer};
+use crate::kinds::{Crd, KindId};
 use crate::model::{Model, Moved, RefCounts};
 use crate::object::ObjectId;
 use crate::policy::{self, PolicyId, TargetSpec};
@@ -138,11 +138,12 @@ impl Step<'_> {
         }
         let kinds = &self.next.kinds;
         // A CRD that may be that of a policy is a problem only where there are objects of it.
-        let unlabelled = kinds.unlabelled().iter().filter_map(|crd| infer::Crd::read(self.next.objects.get(*crd)?));
+        let unlabelled = kinds.unlabelled().iter().filter_map(|crd| Crd::read(self.next.objects.get(*crd)?));
         if what.exists && unlabelled.into_iter().any(|crd| crd.group() == id.group && crd.kind() == id.kind) {
             return Err(NeedsRebuild::PolicyKinds);
         }
-        if what.exists && kinds.iter().any(|(_, kind)| kind.virtual_targets.iter().any(|it| it.is(&id.group, &id.kind)))
+        if what.exists
+            && kinds.iter().any(|(_, kind)| kind.targets.virtual_targets.iter().any(|it| it.is(&id.group, &id.kind)))
         {
             return Err(NeedsRebuild::VirtualTarget);
         }
@@ -165,22 +166,22 @@ impl Step<'_> {
 
     /// Whether labels say what stands before what.
     pub(super) fn has_waypoints(&self) -> bool {
-        self.kinds().any(|kind| self.next.kinds.get(kind).waypoints.is_some())
+        self.kinds().any(|kind| self.next.kinds.get(kind).hierarchy.waypoints.is_some())
     }
 
     fn is_followed_policy(&self, touched: &Touched, id: KindId) -> Result<(), NeedsRebuild> {
         let kind = self.next.kinds.get(id);
-        if kind.bindings.is_some() {
+        if kind.targets.bindings.is_some() {
             return Err(NeedsRebuild::Bindings);
         }
-        if kind.virtual_targets.is_empty() {
+        if kind.targets.virtual_targets.is_empty() {
             return Ok(());
         }
         // What policies name exists by that.
         let reads = touched.states().map(|object| policy::read(touched.id, object, id, kind));
         let is_virtual = |wanted: &TargetSpec| match wanted {
             TargetSpec::Object { group, kind: wanted, .. } => {
-                kind.virtual_targets.iter().any(|it| it.is(group, wanted))
+                kind.targets.virtual_targets.iter().any(|it| it.is(group, wanted))
             }
             _ => false,
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::Engine;
-use crate::kinds::{KindName, Placements, infer, schema};
+use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP, KIND, KindName, Placements};
 use crate::object::{Object, ObjectId, ObjectRef};
 use crate::value::Value;
 
@@ -87,12 +87,12 @@ impl What {
 pub fn tells_of_kinds(engine: &Engine, id: &ObjectRef) -> bool {
     let is = |(group, kind): (&str, &str)| id.group == group && id.kind == kind;
     let is_kind = |name: &KindName| name.is(&id.group, &id.kind);
-    let mut bindings = engine.kinds.iter().filter_map(|(_, kind)| kind.bindings.as_ref());
-    is((schema::GROUP, schema::KIND))
-        || is((infer::CRD_GROUP, infer::CRD_KIND))
+    let mut bindings = engine.kinds.iter().filter_map(|(_, kind)| kind.targets.bindings.as_ref());
+    is((GROUP, KIND))
+        || is((CRD_GROUP, CRD_KIND))
         || bindings.any(|bindings| {
             let Placements { kind, decisions, targets, set_bindings, .. } = &bindings.placements;
-            let sets = bindings.sets.as_ref().map(|(kind, _)| kind);
+            let sets = bindings.sets.as_ref().map(|sets| &sets.kind);
             [kind, decisions, targets, set_bindings, &bindings.kind].into_iter().chain(sets).any(is_kind)
         })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::{KindOrigin, PolicyKind, StrategyRegistry, schema};
+use super::{KindOrigin, PolicyKind, StrategyRegistry};
 use crate::problem::Problem;
 use crate::text::{self, Reading};
 
@@ -30,9 +30,8 @@ const FILES: [(&str, &str); 9] = files![
 pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
     let files = FILES.par_iter().map(|(name, text)| {
         let Reading { objects, mut problems } = text::read(&Arc::from(format!("kinds/{name}.yaml")), text);
-        let read = objects
-            .iter()
-            .map(|document| schema::read(document, KindOrigin::BuiltIn(name), &StrategyRegistry::default()));
+        let strategies = StrategyRegistry::default();
+        let read = objects.iter().map(|document| PolicyKind::read(document, KindOrigin::BuiltIn(name), &strategies));
         let kinds: Vec<PolicyKind> =
             read.filter_map(|kind| kind.map_err(|errors| problems.extend(errors)).ok()).collect();
         (kinds, problems)
@@ -62,7 +61,7 @@ mod tests {
         for kind in &kinds {
             let KindOrigin::BuiltIn(file) = kind.origin else { continue };
             assert!(document(file, &kind.name).is_some(), "{} has a name written in another way", kind.name);
-            for validation in &kind.validations {
+            for validation in &kind.acceptance.validations {
                 let compiled = CelCondition::compile(validation.rule.text());
                 assert!(compiled.is_ok(), "{}: {compiled:?}", kind.name);
             }

@@ -1,14 +1,11 @@
-//! What a CRD tells of a policy kind that nobody has described.
+//! Infers a policy kind from its CRD, where no PolicyKind document describes it.
 
-use smol_str::{SmolStr, format_smolstr};
+use serde_json::json;
+use smol_str::format_smolstr;
 
-use super::level::DEFAULT_HIERARCHY;
 use super::registry::Settings;
-use super::{
-    Class, Conflicts, CrossNamespace, DictatedBy, KindOrigin, LevelName, Pattern, PolicyFields, PolicyKind, SameLevel,
-    StatusTemplate, Strategy, StrategyRegistry,
-};
-use crate::level::Level;
+use super::schema::{GROUP, KIND, VERSION};
+use super::{Class, KindOrigin, LevelNames, Pattern, PolicyKind, ResourceScope, SameLevel, Strategy, StrategyRegistry};
 use crate::object::Object;
 use crate::value::Value;
 
@@ -19,6 +16,7 @@ const LABEL: &str = "gateway.networking.k8s.io/policy";
 /// How deep a schema is searched for string maps.
 const MAX_DEPTH: usize = 24;
 
+/// A CustomResourceDefinition.
 pub struct Crd<'o> {
     object: &'o Object,
     group: &'o str,
@@ -27,10 +25,13 @@ pub struct Crd<'o> {
     spec: &'o Value,
 }
 
+/// What a CRD defines.
 pub enum Inference {
+    /// A policy kind.
     Kind(Box<PolicyKind>),
-    /// It targets something, but no label calls it a policy.
+    /// A kind that refers to targets, but no label says that it is a policy kind.
     Unlabelled,
+    /// Another kind.
     NoPolicy,
 }
 
@@ -61,76 +62,59 @@ impl<'o> Crd<'o> {
         kind.group == self.group && kind.kind == self.kind
     }
 
+    /// The policy kind that the CRD defines, if it is a policy's.
     pub fn policy_kind(&self, settings: &Settings) -> Inference {
-        let label = self.object.labels().get_str(LABEL).map(str::to_ascii_lowercase);
-        let targets = self.has("targetRef") || self.has("targetRefs");
-        if label.is_none() && !(targets && settings.infer_unlabelled) {
-            return if targets { Inference::Unlabelled } else { Inference::NoPolicy };
+        let refers_to_targets = self.has("targetRef") || self.has("targetRefs");
+        if self.label().is_none() && !(refers_to_targets && settings.infer_unlabelled) {
+            return if refers_to_targets { Inference::Unlabelled } else { Inference::NoPolicy };
         }
+        let origin = KindOrigin::Inferred(format_smolstr!("{}", self.object.id));
+        let document = Object { body: self.document(&settings.strategies), ..self.object.clone() };
+        match PolicyKind::read(&document, origin, &settings.strategies) {
+            Ok(kind) => Inference::Kind(Box::new(kind)),
+            Err(_) => Inference::NoPolicy,
+        }
+    }
+
+    /// The PolicyKind document that describes the kind as far as its CRD tells. `known` are the strategies that it can name.
+    pub fn document(&self, known: &StrategyRegistry) -> Value {
         let original = self.has("override") || self.has("default");
         let current = self.has("overrides") || self.has("defaults");
-        let inherited = original || current || label.as_deref() == Some("inherited");
-        let (class, same_level, strategies) = match (inherited, original && !current) {
+        let is_inherited = original || current || self.label().as_deref() == Some("inherited");
+        let (class, same_level, strategies) = match (is_inherited, original && !current) {
             (true, true) => (Class::Inherited, SameLevel::OldestWins, vec![Strategy::PATCH]),
-            (true, false) => (Class::Inherited, SameLevel::OldestIsHigher, self.strategies(&settings.strategies)),
+            (true, false) => (Class::Inherited, SameLevel::OldestIsHigher, self.strategies(known)),
             (false, _) => (Class::Direct, SameLevel::RejectNewer, vec![Strategy::NONE]),
         };
-        let levels: Vec<LevelName> = DEFAULT_HIERARCHY.iter().map(|level| LevelName::Level(*level)).collect();
-        let names = self.object.spec().get("names").unwrap_or(&Value::Null);
-        Inference::Kind(Box::new(PolicyKind {
-            name: self.object.id.name.clone(),
-            group: self.group.into(),
-            kind: self.kind.into(),
-            short_names: names.list_at("shortNames").iter().filter_map(Value::as_str).map(SmolStr::new).collect(),
-            versions: Vec::new(),
-            class,
-            hierarchy: levels.clone(),
-            targets: levels,
-            effective_targets: vec![LevelName::Level(Level::BackendPort)],
-            by_namespace: false,
-            root_namespace: None,
-            waypoints: None,
-            one_level: Vec::new(),
-            sections: true,
-            unmixed: Vec::new(),
-            cluster_scoped: self.object.spec().get_str("scope") == Some("Cluster"),
-            cluster_targets: false,
-            same_level,
-            conflicts: Conflicts::Always,
-            rejected_everywhere: false,
-            priority: Vec::new(),
-            strategies,
-            rules: Vec::new(),
-            whole: self.string_maps(),
-            keys: Vec::new(),
-            concatenated: Vec::new(),
-            deep_at_one_level: Vec::new(),
-            strategy_on: Vec::new(),
-            yields_to_rule: Vec::new(),
-            own_port: false,
-            decisive: Vec::new(),
-            dictated_by: DictatedBy::Higher,
-            yields: Vec::new(),
-            merges_into: Vec::new(),
-            cross_namespace: CrossNamespace::Never,
-            global_namespace: None,
-            virtual_targets: Vec::new(),
-            extension_ref: false,
-            selects: Vec::new(),
-            hosts: None,
-            without_target: false,
-            absent: Vec::new(),
-            items: None,
-            bindings: None,
-            disabled: None,
-            only_name: None,
-            decides_with: None,
-            ties_undefined: false,
-            validations: Vec::new(),
-            fields: PolicyFields::default(),
-            status: StatusTemplate::default(),
-            origin: KindOrigin::Inferred(format_smolstr!("{}", self.object.id)),
+        let levels: Vec<String> = LevelNames::default_hierarchy().iter().map(ToString::to_string).collect();
+        let definition = self.object.spec();
+        let short_names = definition.at(&["names", "shortNames"]).map_or(&[][..], Value::items);
+        let scope = match definition.get_str("scope") {
+            Some("Cluster") => ResourceScope::Cluster,
+            _ => ResourceScope::Namespaced,
+        };
+        Value::from(json!({
+            "apiVersion": format!("{GROUP}/{VERSION}"),
+            "kind": KIND,
+            "metadata": {"name": self.object.id.name},
+            "spec": {
+                "group": self.group,
+                "kind": self.kind,
+                "shortNames": short_names.iter().filter_map(Value::as_str).collect::<Vec<_>>(),
+                "scope": scope.name(),
+                "class": class.name(),
+                "hierarchy": levels,
+                "targets": levels,
+                "sameLevel": same_level.name(),
+                "strategies": strategies.iter().map(|strategy| strategy.name()).collect::<Vec<_>>(),
+                "whole": self.string_maps().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            },
         }))
+    }
+
+    /// The value of the label that marks a CRD as that of a policy, in lower case.
+    fn label(&self) -> Option<String> {
+        self.object.labels().get_str(LABEL).map(str::to_ascii_lowercase)
     }
 
     /// Where the schema has maps from strings to plain values, inside any block.

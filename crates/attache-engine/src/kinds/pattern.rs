@@ -4,15 +4,24 @@ use std::fmt;
 
 use smol_str::SmolStr;
 
+use crate::document::written_as_string;
 use crate::value::{Path, Segment};
+
+/// A path in which `*` is any key and `[*]` any item of a list.
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern(Vec<PatternStep>);
 
+written_as_string!(Pattern, Pattern::parse, "pattern");
+
+/// One step of a [`Pattern`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PatternStep {
+    /// A key of a map.
     Key(SmolStr),
+    /// Any key of a map.
     AnyKey,
+    /// Any item of a list.
     AnyIndex,
 }
 
@@ -28,6 +37,7 @@ pub enum PatternFit {
 }
 
 impl Pattern {
+    /// Reads `a.*.b[*]`. Every text is a pattern.
     pub fn parse(text: &str) -> Pattern {
         let mut steps = Vec::new();
         for part in text.split('.').filter(|part| !part.is_empty()) {
@@ -45,10 +55,12 @@ impl Pattern {
         Pattern(steps)
     }
 
+    /// The steps from the top.
     pub fn steps(&self) -> &[PatternStep] {
         &self.0
     }
 
+    /// Compares a path with the pattern.
     pub fn fit<'a>(&self, path: impl ExactSizeIterator<Item = &'a Segment>) -> PatternFit {
         let depth = path.len();
         if depth > self.0.len() || !path.zip(&self.0).all(|(segment, step)| step.takes(segment)) {
@@ -60,7 +72,7 @@ impl Pattern {
         }
     }
 
-    /// The path that a pattern without wildcards is.
+    /// The path up to the first wildcard.
     pub fn keys(&self) -> Vec<Segment> {
         let key = |step: &PatternStep| match step {
             PatternStep::Key(key) => Some(Segment::Key(key.clone())),
@@ -69,6 +81,7 @@ impl Pattern {
         self.0.iter().map_while(key).collect()
     }
 
+    /// Whether a path matches the whole pattern.
     pub fn matches(&self, path: &Path) -> bool {
         self.fit(path.segments().iter()) == PatternFit::Exact
     }
@@ -81,6 +94,12 @@ impl PatternStep {
             (PatternStep::AnyKey, Segment::Key(_)) | (PatternStep::AnyIndex, Segment::Index(_)) => true,
             _ => false,
         }
+    }
+}
+
+impl From<&str> for Pattern {
+    fn from(text: &str) -> Self {
+        Pattern::parse(text)
     }
 }
 

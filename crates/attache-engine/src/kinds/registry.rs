@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
-use super::{KindName, KindOrigin, PolicyKind, StrategyRegistry, infer, schema};
+use super::{GROUP, KIND, KindName, KindOrigin, PolicyKind, StrategyRegistry, infer};
 use crate::object::{Object, ObjectId, Objects};
 use crate::problem::Problem;
 
@@ -36,8 +36,8 @@ impl Registry {
         let mut kinds: Vec<PolicyKind> = Vec::new();
         let known =
             |kinds: &[PolicyKind], group: &str, kind: &str| kinds.iter().any(|k| k.group == group && k.kind == kind);
-        for (_, document) in objects.each(schema::GROUP, schema::KIND) {
-            match schema::read(document, KindOrigin::Given(file_of(document)), &settings.strategies) {
+        for (_, document) in objects.each(GROUP, KIND) {
+            match PolicyKind::read(document, KindOrigin::Given(file_of(document)), &settings.strategies) {
                 Ok(kind) if known(&kinds, &kind.group, &kind.kind) => problems.push(
                     Problem::error(format!("`{}` is described twice", kind.full_name()))
                         .about(document)
@@ -56,7 +56,7 @@ impl Registry {
         for (id, crd) in objects.each(infer::CRD_GROUP, infer::CRD_KIND) {
             let Some(found) = infer::Crd::read(crd) else { continue };
             if let Some(kind) = kinds.iter_mut().find(|kind| found.defines(kind)) {
-                kind.whole.extend(found.string_maps());
+                kind.merging.whole.extend(found.string_maps());
                 continue;
             }
             match found.policy_kind(settings) {
@@ -112,7 +112,7 @@ impl Registry {
 
 fn leaders(kinds: &[PolicyKind]) -> Vec<KindId> {
     let position = |wanted: &KindName| kinds.iter().position(|kind| wanted.is(&kind.group, &kind.kind));
-    let leader = |kind: &PolicyKind| kind.decides_with.as_ref().and_then(position);
+    let leader = |kind: &PolicyKind| kind.order.decides_with.as_ref().and_then(position);
     let leaders = kinds.iter().enumerate().map(|(own, kind)| leader(kind).unwrap_or(own));
     leaders.map(|at| KindId(at as u32)).collect()
 }

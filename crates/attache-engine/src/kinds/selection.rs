@@ -1,96 +1,105 @@
-//! How policies find targets that they do not name: by labels, by host, and where waypoints stand.
+//! Targets that a policy does not name: selected by labels, or named by host.
 
 use smol_str::SmolStr;
 
 use super::LevelName;
-use super::schema::keys;
-use crate::reader::DocumentReader;
+use crate::document::{DocumentReader, OneOrMany, document, from_document, words};
+use crate::value::Path;
 
-/// A field, or a pair of them, that chooses targets by labels alone. An empty selector means the whole Namespace.
+/// A field, or a pair of fields, that selects targets by labels. An empty selector selects the whole Namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectionRule {
-    /// Where the labels of targets are; without it whole Namespaces are chosen.
+    /// The field with the labels of targets; without one, whole Namespaces are selected.
     pub labels: Option<SelectorField>,
-    /// Where the Namespaces are chosen; without it the policy's own is meant.
-    pub namespaces: Option<Vec<SmolStr>>,
-    /// What is chosen from.
-    pub of: Vec<LevelName>,
-    /// What a policy of the root namespace chooses from.
+    /// The field with the selector of Namespaces; without one, the policy's own Namespace is selected from.
+    pub namespaces: Option<Path>,
+    /// The levels that are selected from.
+    pub levels: Vec<LevelName>,
+    /// What a policy in the root namespace selects from.
     pub from_root: RootSelection,
 }
 
+/// The field with the labels of targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectorField {
-    /// With `matchLabels` and `matchExpressions`.
-    Full(Vec<SmolStr>),
-    /// Labels and nothing else.
-    Labels(Vec<SmolStr>),
+    /// A selector, with `matchLabels` and `matchExpressions`.
+    Selector(Path),
+    /// Plain labels.
+    Labels(Path),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RootSelection {
-    AllNamespaces,
-    OwnNamespace,
-    /// It cannot choose.
-    Nothing,
+impl SelectorField {
+    /// The field itself.
+    pub fn path(&self) -> &Path {
+        let (SelectorField::Selector(path) | SelectorField::Labels(path)) = self;
+        path
+    }
 }
 
-/// Gateways that stand before the Services that name them by a label. Only policies that name the class, the Gateway or
-/// the Service reach them: what holds for Namespaces does not.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Waypoints {
-    /// The GatewayClass of such Gateways.
-    pub class: SmolStr,
-    /// The label, of a Service or its Namespace, that names the Gateway.
-    pub label: SmolStr,
-    /// The label that names the Gateway's namespace, if it is another.
-    pub namespace_label: SmolStr,
+document! {
+    /// At least one of `selector`, `labels` and `namespaces` is given. An empty selector selects the whole Namespace.
+    struct SelectionFields {
+        /// The field with the selector of targets (`matchLabels`, `matchExpressions`).
+        #[field("selector")]
+        selector: Option<Path>,
+
+        /// The field with the labels of targets, where the field holds plain labels.
+        #[field("labels")]
+        labels: Option<Path>,
+
+        /// The field with the selector of Namespaces.
+        #[field("namespaces", unset = "the policy's own Namespace")]
+        namespaces: Option<Path>,
+
+        /// The levels that are selected from.
+        #[field("of")]
+        of: OneOrMany<LevelName>,
+
+        /// What a policy in the root namespace selects from.
+        #[field("fromRoot", default = RootSelection::OwnNamespace)]
+        from_root: RootSelection,
+    }
 }
 
-/// A field that names its targets by host: `name.namespace.svc.<domain>`, a part of it with `*` before it, or just the
-/// name of a Service beside the policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostTargets {
-    pub field: Vec<SmolStr>,
-    /// The list of namespaces that see the policy: `*` all, `.` its own.
-    pub export_to: Option<Vec<SmolStr>>,
-    pub domain: SmolStr,
+words! {
+    /// What a policy in the root namespace selects from.
+    pub enum RootSelection {
+        /// every namespace.
+        AllNamespaces = "AllNamespaces",
+        /// the root namespace alone.
+        OwnNamespace = "OwnNamespace",
+        /// nothing: a selector is refused there.
+        Nothing = "Nothing",
+    }
 }
-
-const AMONG: [(&str, RootSelection); 3] = [
-    ("AllNamespaces", RootSelection::AllNamespaces),
-    ("OwnNamespace", RootSelection::OwnNamespace),
-    ("Nothing", RootSelection::Nothing),
-];
 
 impl SelectionRule {
-    pub(super) fn read(reader: &mut DocumentReader<'_, '_>) -> Option<SelectionRule> {
-        let full = reader.text("selector").map(|path| SelectorField::Full(keys(&path)));
-        let labels = reader.text("labels").map(|path| SelectorField::Labels(keys(&path)));
-        let namespaces = reader.text("namespaces").map(|path| keys(&path));
-        let of = reader.texts("of").unwrap_or_default();
-        let from_root = reader.choice("fromRoot", &AMONG).unwrap_or(RootSelection::OwnNamespace);
-        if full.is_none() && labels.is_none() && namespaces.is_none() {
-            reader.complain(None, "give `selector`, `labels` or `namespaces`".to_string(), None);
+    fn read_fields(reader: &mut DocumentReader<'_, '_>) -> Option<SelectionRule> {
+        let SelectionFields { selector, labels, namespaces, of, from_root } = SelectionFields::read_fields(reader)?;
+        if selector.is_none() && labels.is_none() && namespaces.is_none() {
+            reader.report(None, "give `selector`, `labels` or `namespaces`".to_owned(), None);
         }
-        let of = of.iter().map(|name| LevelName::parse(name)).collect();
-        Some(SelectionRule { labels: full.or(labels), namespaces, of, from_root })
+        let labels = selector.map(SelectorField::Selector).or(labels.map(SelectorField::Labels));
+        Some(SelectionRule { labels, namespaces, levels: of.0, from_root })
     }
 }
 
-impl Waypoints {
-    pub(super) fn read(reader: &mut DocumentReader<'_, '_>) -> Option<Waypoints> {
-        let (class, label) = (reader.required("class"), reader.required("label"));
-        let namespace_label = reader.required("namespaceLabel");
-        Some(Waypoints { class: class?, label: label?, namespace_label: namespace_label? })
-    }
-}
+from_document!(SelectionRule, SelectionFields);
 
-impl HostTargets {
-    pub(super) fn read(reader: &mut DocumentReader<'_, '_>) -> Option<HostTargets> {
-        let field = reader.required("field");
-        let export_to = reader.text("exportTo").map(|path| keys(&path));
-        let domain = reader.text("domain").unwrap_or(SmolStr::new_static("cluster.local"));
-        Some(HostTargets { field: keys(&field?), export_to, domain })
+document! {
+    /// Targets are named by host: `name.namespace.svc.<domain>`, a part of it after `*.`, or the name of a Service in the
+    /// policy's namespace.
+    pub struct HostTargets {
+        /// The field with the host.
+        #[field("field", required)]
+        pub field: Path,
+
+        /// The field that lists the namespaces in which the policy counts: `*` is all, `.` is its own.
+        #[field("exportTo")]
+        pub export_to: Option<Path>,
+
+        /// The domain of the cluster.
+        #[field("domain", default = SmolStr::new_static("cluster.local"))]
+        pub domain: SmolStr,
     }
 }

@@ -1,139 +1,152 @@
-//! The words in which a system reports the status of its policies: rows of conditions, each for some states.
+//! The conditions by which a system reports the status of its policies.
 
 use smol_str::SmolStr;
 
 use super::LevelName;
-use crate::reader::DocumentReader;
+use crate::document::{OneOrMany, OrderedMap, document, words};
 
-/// How the status of policies of a kind, and of what they affect, is put into words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatusTemplate {
-    /// Of each type the first row that holds counts.
-    pub conditions: Vec<ConditionTemplate>,
-    /// Levels whose policies are reported as if there were none at other levels, and the other way round.
-    pub apart: Vec<LevelName>,
-    pub affected: AffectedTemplate,
+document! {
+    /// The conditions that report the status of policies.
+    ///
+    /// A reason or message can contain placeholders: `{kind}`, `{policy}`, `{reason}`, `{message}`, `{errors}`, `{by}` (the
+    /// policies that override it), `{with}` (the higher policies that it is merged with), `{places}`, `{sections}`,
+    /// `{targetKind}`, `{targetNamespace}`, `{target}`, `{section}`.
+    pub struct StatusTemplate {
+        /// The conditions of a policy. Of each type the first one that holds counts. `[]`: policies have no status.
+        #[field("conditions", default = default_conditions(), unset = "`Accepted` and `Enforced`")]
+        pub conditions: Vec<ConditionTemplate>,
+
+        /// Levels whose policies are reported as if no policies were attached at other levels, and vice versa.
+        #[field("apart")]
+        pub apart: Vec<LevelName>,
+
+        /// The condition of a target while policies are in force there.
+        #[field("affected", default = AffectedTemplate::default(), unset = "type `attache.dev/{kind}Affected`")]
+        pub affected: AffectedTemplate,
+    }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConditionTemplate {
-    /// It holds in any of these states,
-    pub when: Vec<PolicyState>,
-    /// and, if there are any, for a target of one of these sorts.
-    pub targets: Vec<SmolStr>,
-    pub r#type: SmolStr,
-    pub is_true: bool,
-    pub reason: SmolStr,
-    pub message: SmolStr,
-    /// What nodes of a sort are called in `{places}`. If none are left to call, the row does not hold.
-    pub places: Vec<(SmolStr, SmolStr)>,
+document! {
+    /// A condition of a policy.
+    pub struct ConditionTemplate {
+        /// The states of the policy, any of which must hold.
+        #[field("when", required)]
+        pub when: OneOrMany<PolicyState>,
+
+        /// What the target must be: a kind, `Section`, `Listener`, `ListenerSetListener`, `RouteRule`, `BackendPort`, or `Chosen`
+        /// (by labels or by its Namespace).
+        #[field("target", unset = "any target")]
+        pub targets: OneOrMany<SmolStr>,
+
+        /// The type of the condition.
+        #[field("type", required)]
+        pub r#type: SmolStr,
+
+        /// The status of the condition.
+        #[field("status", default = ConditionStatus::True)]
+        pub status: ConditionStatus,
+
+        /// The reason of the condition.
+        #[field("reason", required)]
+        pub reason: SmolStr,
+
+        /// The message of the condition.
+        #[field("message")]
+        pub message: SmolStr,
+
+        /// What nodes are called in `{places}`: from what they are, as in `target`, to a name. Without any such node the
+        /// condition does not hold.
+        #[field("places")]
+        pub places: OrderedMap<SmolStr, SmolStr>,
+    }
 }
 
-/// What is said of a target while policies contribute to what is in force there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AffectedTemplate {
-    pub r#type: SmolStr,
-    pub reason: SmolStr,
-    pub message: SmolStr,
+document! {
+    /// The condition of a target while policies are in force there.
+    pub struct AffectedTemplate {
+        /// The type of the condition.
+        #[field("type", required)]
+        pub r#type: SmolStr,
+
+        /// The reason of the condition.
+        #[field("reason", required)]
+        pub reason: SmolStr,
+
+        /// The message of the condition.
+        #[field("message")]
+        pub message: SmolStr,
+    }
 }
 
-/// What can be said of a policy. Several may hold at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PolicyState {
-    Accepted,
-    Conflicted,
-    Invalid,
-    TargetNotFound,
-    RefNotPermitted,
-    Enforced,
-    PartiallyEnforced,
-    Overridden,
-    NotEnforced,
-    /// In some scope nothing of it is in force, because others took it.
-    OverriddenSomewhere,
-    /// In some scope it is in force together with others,
-    Merged,
-    /// with one above it,
-    MergedWithHigher,
-    /// with one below it.
-    MergedWithLower,
+words! {
+    /// The status of a condition.
+    pub enum ConditionStatus {
+        True = "True",
+        False = "False",
+    }
 }
 
-const STATES: [(&str, PolicyState); 13] = [
-    ("Accepted", PolicyState::Accepted),
-    ("Conflicted", PolicyState::Conflicted),
-    ("Invalid", PolicyState::Invalid),
-    ("TargetNotFound", PolicyState::TargetNotFound),
-    ("RefNotPermitted", PolicyState::RefNotPermitted),
-    ("Enforced", PolicyState::Enforced),
-    ("PartiallyEnforced", PolicyState::PartiallyEnforced),
-    ("Overridden", PolicyState::Overridden),
-    ("NotEnforced", PolicyState::NotEnforced),
-    ("OverriddenSomewhere", PolicyState::OverriddenSomewhere),
-    ("Merged", PolicyState::Merged),
-    ("MergedWithHigher", PolicyState::MergedWithHigher),
-    ("MergedWithLower", PolicyState::MergedWithLower),
-];
-const BOOLS: [(&str, bool); 2] = [("True", true), ("False", false)];
+words! {
+    /// A state of a policy. Several can hold at once.
+    pub enum PolicyState {
+        /// the policy is accepted.
+        Accepted = "Accepted",
+        /// it conflicts with another policy.
+        Conflicted = "Conflicted",
+        /// it is invalid.
+        Invalid = "Invalid",
+        /// a target does not exist.
+        TargetNotFound = "TargetNotFound",
+        /// a target is in a namespace that the policy must not refer to.
+        RefNotPermitted = "RefNotPermitted",
+        /// all of it is in force in every scope.
+        Enforced = "Enforced",
+        /// a part of it is in force.
+        PartiallyEnforced = "PartiallyEnforced",
+        /// other policies override all of it.
+        Overridden = "Overridden",
+        /// it is not in force, and no other policy overrides it.
+        NotEnforced = "NotEnforced",
+        /// other policies override all of it in at least one scope.
+        OverriddenSomewhere = "OverriddenSomewhere",
+        /// it is in force together with others in at least one scope.
+        Merged = "Merged",
+        /// it is in force together with a higher policy in at least one scope.
+        MergedWithHigher = "MergedWithHigher",
+        /// it is in force together with a lower policy in at least one scope.
+        MergedWithLower = "MergedWithLower",
+    }
+}
 
-impl Default for StatusTemplate {
+impl Default for AffectedTemplate {
     fn default() -> Self {
-        use PolicyState::*;
-        let row = |when: &[PolicyState], r#type: &str, is_true, reason: &str, message: &str| ConditionTemplate {
-            when: when.to_vec(),
-            targets: Vec::new(),
-            r#type: r#type.into(),
-            is_true,
-            reason: reason.into(),
-            message: message.into(),
-            places: Vec::new(),
-        };
-        let refused = [Conflicted, Invalid, TargetNotFound, RefNotPermitted];
-        StatusTemplate {
-            conditions: vec![
-                row(&[Accepted], "Accepted", true, "Accepted", "{message}"),
-                row(&refused, "Accepted", false, "{reason}", "{errors}"),
-                row(&[Enforced], "Enforced", true, "Enforced", ""),
-                row(&[PartiallyEnforced], "Enforced", true, "PartiallyEnforced", "part of it is taken by [{by}]"),
-                row(&[Overridden], "Enforced", false, "Overridden", "all of it is taken by [{by}]"),
-                row(&[NotEnforced], "Enforced", false, "NotEnforced", "{message}"),
-            ],
-            apart: Vec::new(),
-            affected: AffectedTemplate {
-                r#type: "attache.dev/{kind}Affected".into(),
-                reason: "Accepted".into(),
-                message: "affected by {kind} [{by}]".into(),
-            },
+        AffectedTemplate {
+            r#type: "attache.dev/{kind}Affected".into(),
+            reason: "Accepted".into(),
+            message: "affected by {kind} [{by}]".into(),
         }
     }
 }
 
-pub fn read(reader: &mut DocumentReader<'_, '_>) -> StatusTemplate {
-    let usual = StatusTemplate::default();
-    let conditions = reader.get("conditions").is_some().then(|| reader.objects("conditions", row));
-    StatusTemplate {
-        conditions: conditions.unwrap_or(usual.conditions),
-        apart: reader.texts("apart").unwrap_or_default().iter().map(|name| LevelName::parse(name)).collect(),
-        affected: reader.object("affected", affected).flatten().unwrap_or(usual.affected),
-    }
-}
-
-fn row(reader: &mut DocumentReader<'_, '_>) -> Option<ConditionTemplate> {
-    let (r#type, reason) = (reader.required("type"), reader.required("reason"));
-    let when = reader.choices("when", &STATES);
-    let is_true = reader.choice("status", &BOOLS);
-    Some(ConditionTemplate {
-        when: when?,
-        targets: reader.texts("target").unwrap_or_default(),
-        is_true: is_true.unwrap_or(true),
-        message: reader.text("message").unwrap_or_default(),
-        places: reader.pairs("places"),
-        r#type: r#type?,
-        reason: reason?,
-    })
-}
-
-fn affected(reader: &mut DocumentReader<'_, '_>) -> Option<AffectedTemplate> {
-    let (r#type, reason) = (reader.required("type"), reader.required("reason"));
-    Some(AffectedTemplate { message: reader.text("message").unwrap_or_default(), r#type: r#type?, reason: reason? })
+fn default_conditions() -> Vec<ConditionTemplate> {
+    use ConditionStatus::{False, True};
+    use PolicyState::*;
+    let condition = |when: &[PolicyState], r#type: &str, status, reason: &str, message: &str| ConditionTemplate {
+        when: OneOrMany(when.to_vec()),
+        targets: OneOrMany::default(),
+        r#type: r#type.into(),
+        status,
+        reason: reason.into(),
+        message: message.into(),
+        places: OrderedMap::default(),
+    };
+    let refused = [Conflicted, Invalid, TargetNotFound, RefNotPermitted];
+    vec![
+        condition(&[Accepted], "Accepted", True, "Accepted", "{message}"),
+        condition(&refused, "Accepted", False, "{reason}", "{errors}"),
+        condition(&[Enforced], "Enforced", True, "Enforced", ""),
+        condition(&[PartiallyEnforced], "Enforced", True, "PartiallyEnforced", "part of it is taken by [{by}]"),
+        condition(&[Overridden], "Enforced", False, "Overridden", "all of it is taken by [{by}]"),
+        condition(&[NotEnforced], "Enforced", False, "NotEnforced", "{message}"),
+    ]
 }

@@ -15,12 +15,12 @@ pub struct Units {
 impl PolicyKind {
     /// How the kind divides the settings of its policies.
     pub fn units(&self) -> Units {
-        let coarsest = || self.strategies.iter().map(|strategy| strategy.granularity()).max();
-        let granularity = match self.rules.is_empty() {
+        let coarsest = || self.merging.strategies.iter().map(|strategy| strategy.granularity()).max();
+        let granularity = match self.merging.rules.is_empty() {
             true => coarsest().unwrap_or(Granularity::Leaf),
             false => Granularity::Field,
         };
-        Units { rules: self.rules.clone(), whole: self.whole.clone(), granularity }
+        Units { rules: self.merging.rules.clone(), whole: self.merging.whole.clone(), granularity }
     }
 }
 

@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::{Findings, any_scope, rule, scopes};
 use crate::kinds::PolicyKind;
 use crate::object::Object;
-use crate::policy::{Block, BlockKind, Policy, PolicyId};
+use crate::policy::{Block, BlockKind, Policy, PolicyId, block_path};
 use crate::value::{Path, Segment};
 
 /// Rules that another block of the same policy takes, wherever the policy is met.
@@ -20,7 +20,7 @@ pub fn shadowed_by_own_block(facts: &Facts<'_>, findings: &mut Findings) {
         let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
         let message = format!("{} never counts: {} of the same policy says it too", names.join(", "), words(holder));
         let path = paths.first().into_iter().flat_map(|path| path.segments());
-        let path = path.fold(block_path(kind, object, which), joined);
+        let path = path.fold(block_path(object, kind, which), joined);
         findings.push(rule::SHADOWED_BY_OWN_BLOCK.at(object, path, message));
     }
 }
@@ -43,7 +43,7 @@ pub fn removes_nothing(facts: &Facts<'_>, findings: &mut Findings) {
                     continue;
                 }
                 let field =
-                    kind.fields.remove.iter().map(|field| block_path(kind, object, block.which).key(field.clone()));
+                    kind.fields.remove.iter().map(|field| block_path(object, kind, block.which).key(field.clone()));
                 let path = field.clone().find(|path| path.resolve(&object.body).is_some()).unwrap_or_default();
                 let message = format!("`{name}` is removed, and no default of a policy above has it");
                 findings.push(rule::REMOVES_NOTHING.at(object, path, message));
@@ -89,7 +89,7 @@ pub fn condition_error(facts: &Facts<'_>, findings: &mut Findings) {
 
 fn condition<'f>(facts: &'f Facts<'_>, policy: PolicyId, which: BlockKind) -> (&'f Object, Path) {
     let (object, kind) = (facts.engine.policy_object(policy), kind_of(facts, policy));
-    (object, block_path(kind, object, which).key(kind.fields.when.clone()))
+    (object, block_path(object, kind, which).key(kind.fields.when.clone()))
 }
 
 fn words(which: BlockKind) -> &'static str {
@@ -103,17 +103,4 @@ fn words(which: BlockKind) -> &'static str {
 fn kind_of<'f>(facts: &'f Facts<'_>, policy: PolicyId) -> &'f PolicyKind {
     let Policy { kind, .. } = facts.engine.policy(policy);
     facts.engine.kinds().get(*kind)
-}
-
-/// Where a block of a policy is written.
-fn block_path(kind: &PolicyKind, object: &Object, which: BlockKind) -> Path {
-    let fields = &kind.fields;
-    let settings = Path::new(fields.settings.iter().cloned().map(Segment::Key).collect());
-    let names: &[_] = match which {
-        BlockKind::Defaults => &fields.defaults,
-        BlockKind::Bare => &[],
-        BlockKind::Overrides => &fields.overrides,
-    };
-    let named = names.iter().map(|name| settings.key(name.clone()));
-    named.clone().find(|path| path.resolve(&object.body).is_some()).unwrap_or(settings)
 }

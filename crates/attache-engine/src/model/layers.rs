@@ -60,12 +60,12 @@ impl Model {
 
     /// What the route of a node says of how its policies meet those below.
     fn inheritance(&self, view: EngineView<'_>, node: NodeId) -> Option<Inheritance> {
-        let DictatedBy::Annotation(annotation) = &self.kind.dictated_by else { return None };
+        let DictatedBy::Annotation(annotation) = &self.kind.merging.dictated_by else { return None };
         let it = view.topology.node(node);
         if !matches!(it.level, Level::Route | Level::RouteRule) {
             return None;
         }
-        let (inherit, except) = annotation.read(&view.objects[it.owner.object()?]);
-        Some(Inheritance { inherit, except })
+        let (inherit, except) = annotation.preference_on(&view.objects[it.owner.object()?]);
+        Some(Inheritance { inherit: inherit.clone(), except })
     }
 }

@@ -14,7 +14,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use crate::chain::{ChainId, ChainSets, Chains, Hierarchy, Levels, Link, MergeContext, SetId, is_effective_target};
 use crate::engine_view::EngineView;
 use crate::fold::EffectivePolicy;
-use crate::kinds::{Class, KindId, PolicyKind, Units};
+use crate::kinds::{Class, InheritancePaths, KindId, PolicyKind, Units};
 use crate::object::GroupKind;
 use crate::order::{Stack, Stacks};
 use crate::persistent::PersistentVec;
@@ -68,7 +68,7 @@ impl Model {
         hierarchy: Arc<Hierarchy>,
         stacks: Stacks,
     ) -> Model {
-        let root = kind.root_namespace.as_ref();
+        let root = kind.hierarchy.root_namespace.as_ref();
         let root = root.and_then(|name| view.topology.find_namespace(view.objects, name));
         let mut model = Model {
             id,
@@ -231,9 +231,10 @@ fn ends(kind: &PolicyKind) -> Levels {
     Levels::of(|level| {
         kind.class == Class::Direct
             || kind
+                .hierarchy
                 .effective_targets
                 .iter()
-                .any(|target| target.takes_of(level, |_| true) || target.level().is_section_of(level))
+                .any(|target| target.includes_object(level, |_| true) || target.level().is_section_of(level))
     })
 }
 
@@ -241,15 +242,16 @@ fn ends(kind: &PolicyKind) -> Levels {
 fn all_ends(kind: &PolicyKind) -> Levels {
     Levels::of(|level| {
         kind.class == Class::Inherited
-            && kind
-                .effective_targets
-                .iter()
-                .any(|target| target.takes_of(level, |_| false) && target.level().is_section() == level.is_section())
+            && kind.hierarchy.effective_targets.iter().any(|target| {
+                target.includes_object(level, |_| false) && target.level().is_section() == level.is_section()
+            })
     })
 }
 
 /// Whether all effective targets of a kind come before backends.
 fn ends_before_backends(kind: &PolicyKind) -> bool {
-    let targets = &kind.effective_targets;
-    kind.class == Class::Inherited && !kind.by_namespace && targets.iter().all(|target| target.level() < Level::Backend)
+    let targets = &kind.hierarchy.effective_targets;
+    kind.class == Class::Inherited
+        && kind.hierarchy.paths == InheritancePaths::Topology
+        && targets.iter().all(|target| target.level() < Level::Backend)
 }

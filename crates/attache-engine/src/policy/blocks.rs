@@ -11,9 +11,9 @@ use crate::value::{Map, Path, Segment, Value};
 /// The blocks, lowest first.
 pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Vec<Block> {
     let fields = &kind.fields;
-    let path = Path::new(fields.settings.iter().cloned().map(Segment::Key).collect());
+    let path = &fields.settings;
     let empty = Map::default();
-    let settings = match at(&object.body, &fields.settings) {
+    let settings = match path.resolve(&object.body) {
         Some(Value::Map(map)) => map,
         None | Some(Value::Null) => &empty,
         Some(other) => {
@@ -24,9 +24,9 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
     let mut reading = BlockReader { kind, complain };
     let mut blocks = Vec::new();
     if kind.has_blocks() {
-        blocks.extend(reading.named(settings, &path, &fields.defaults, BlockKind::Defaults));
-        blocks.extend(reading.bare(settings, &path));
-        blocks.extend(reading.named(settings, &path, &fields.overrides, BlockKind::Overrides));
+        blocks.extend(reading.named(settings, path, &fields.defaults, BlockKind::Defaults));
+        blocks.extend(reading.bare(settings, path));
+        blocks.extend(reading.named(settings, path, &fields.overrides, BlockKind::Overrides));
     } else {
         let spec = settings.without(|key| is_target(kind, key) || fields.ignored.iter().any(|name| name == key));
         let strategy = kind.default_strategy().clone();
@@ -39,10 +39,10 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
 /// Where a block stands in its policy.
 pub fn path(object: &Object, kind: &PolicyKind, which: BlockKind) -> Path {
     let fields = &kind.fields;
-    let settings = Path::new(fields.settings.iter().cloned().map(Segment::Key).collect());
+    let settings = &fields.settings;
     let names = match which {
         BlockKind::Defaults => &fields.defaults,
-        BlockKind::Bare => return settings,
+        BlockKind::Bare => return settings.clone(),
         BlockKind::Overrides => &fields.overrides,
     };
     let name = names.iter().find(|name| settings.key((*name).clone()).resolve(&object.body).is_some());
@@ -106,11 +106,11 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
 
     fn strategy(&mut self, value: &Value, path: Path) -> Strategy {
         let is_named = |strategy: &&Strategy| value.as_str().is_some_and(|it| strategy.name().eq_ignore_ascii_case(it));
-        match self.kind.strategies.iter().find(is_named) {
+        match self.kind.merging.strategies.iter().find(is_named) {
             Some(strategy) => strategy.clone(),
             None => {
                 let given = value.as_str().unwrap_or(value.type_name());
-                let known: Vec<&str> = self.kind.strategies.iter().map(|strategy| strategy.name()).collect();
+                let known: Vec<&str> = self.kind.merging.strategies.iter().map(|strategy| strategy.name()).collect();
                 let kind = &self.kind.kind;
                 (self.complain)(path, format!("{kind} has no strategy `{given}`, only {}", known.join(", ")));
                 self.kind.default_strategy().clone()
@@ -129,13 +129,9 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
     }
 }
 
-pub fn at<'v>(value: &'v Value, keys: &[SmolStr]) -> Option<&'v Value> {
-    keys.iter().try_fold(value, |value, key| value.get(key))
-}
-
 /// Bare rules are atomic, unless the kind has no strategy but `none`, or one of an embedder first.
 fn bare_strategy(kind: &PolicyKind) -> Strategy {
-    match kind.strategies.as_slice() {
+    match kind.merging.strategies.as_slice() {
         [only] if *only == Strategy::NONE => Strategy::NONE,
         [first, ..] if !first.is_built_in() => first.clone(),
         _ => Strategy::ATOMIC,
@@ -145,20 +141,20 @@ fn bare_strategy(kind: &PolicyKind) -> Strategy {
 /// Whether a field of the settings holds targets.
 fn is_target(kind: &PolicyKind, key: &str) -> bool {
     let fields = &kind.fields;
-    let chosen = kind.selects.iter().flat_map(|select| {
-        let labels = select.labels.as_ref().map(|(SelectorField::Full(path) | SelectorField::Labels(path))| path);
-        labels.into_iter().chain(&select.namespaces)
-    });
-    let hosts = kind.hosts.iter().flat_map(|hosts| [&hosts.field].into_iter().chain(&hosts.export_to));
+    let selections = kind.targets.selects.iter();
+    let chosen =
+        selections.flat_map(|rule| rule.labels.as_ref().map(SelectorField::path).into_iter().chain(&rule.namespaces));
+    let hosts = kind.targets.hosts.iter().flat_map(|hosts| [&hosts.field].into_iter().chain(&hosts.export_to));
     fields.target_refs.iter().chain(&fields.target_selectors).chain(chosen).chain(hosts).any(|path| {
-        path.strip_prefix(fields.settings.as_slice()).is_some_and(|rest| rest.first().is_some_and(|k| k == key))
+        let rest = path.segments().strip_prefix(fields.settings.segments());
+        matches!(rest.and_then(<[Segment]>::first), Some(Segment::Key(field)) if field == key)
     })
 }
 
 /// A value without the fields whose values mean that they are missing, and without what held nothing else.
 fn without_absent(value: Value, kind: &PolicyKind, path: &mut Vec<Segment>) -> Value {
     let Value::Map(map) = &value else { return value };
-    if kind.absent.iter().all(|(pattern, _)| pattern.fit(path.iter()) == PatternFit::No) {
+    if kind.merging.absent.iter().all(|(pattern, _)| pattern.fit(path.iter()) == PatternFit::No) {
         return value;
     }
     let mut kept = Vec::new();
@@ -167,7 +163,7 @@ fn without_absent(value: Value, kind: &PolicyKind, path: &mut Vec<Segment>) -> V
         let is_absent = |(pattern, word): &(Pattern, SmolStr)| {
             child.as_str() == Some(word) && pattern.fit(path.iter()) == PatternFit::Exact
         };
-        if !kind.absent.iter().any(is_absent) {
+        if !kind.merging.absent.iter().any(is_absent) {
             let left = without_absent(child.clone(), kind, path);
             if left == *child || !left.entries().is_empty() {
                 kept.push((key.clone(), left));

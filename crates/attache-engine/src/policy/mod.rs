@@ -12,12 +12,12 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use smol_str::SmolStr;
 
 use crate::cel::CelCondition;
-use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Strategy};
+use crate::kinds::{DictatedBy, KindId, LowerPolicyField, PolicyKind, Registry, Strategy};
 use crate::object::{Object, ObjectId, Objects};
 use crate::persistent::PersistentVec;
-use crate::value::{Path, Segment, Value};
+use crate::value::{Path, Value};
 
-pub use blocks::{at as field, path as block_path};
+pub use blocks::path as block_path;
 pub use rank::PolicyRank;
 pub use targets::{LabelSelection, NamespaceSelection, PolicyTarget, TargetSelector, TargetSpec};
 
@@ -134,19 +134,19 @@ pub(crate) fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &Policy
     }
     let rank = rank::read(object, kind, &mut complain);
     validation::check(object, kind, &mut complain);
-    let disabled = kind.disabled.as_ref().and_then(|path| field(&object.body, path)).and_then(Value::as_bool);
+    let disabled =
+        kind.acceptance.disabled.as_ref().and_then(|path| path.resolve(&object.body)).and_then(Value::as_bool);
     let disabled = disabled == Some(true);
     Policy { object: id, kind: kind_id, targets, blocks, joins, rank, invalid, unused, disabled }
 }
 
 fn joins(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Option<Strategy> {
-    let DictatedBy::Lower { field, values, .. } = &kind.dictated_by else { return None };
-    let text = blocks::at(&object.body, field)?.as_str()?;
+    let DictatedBy::Lower(LowerPolicyField { field, values, .. }) = &kind.merging.dictated_by else { return None };
+    let text = field.resolve(&object.body)?.as_str()?;
     let chosen = values.iter().find(|(value, _)| value == text).map(|(_, strategy)| strategy.clone());
     if chosen.is_none() {
         let known: Vec<String> = values.iter().map(|(value, _)| format!("`{value}`")).collect();
-        let path = Path::new(field.iter().cloned().map(Segment::Key).collect());
-        complain(path, format!("unknown value `{text}`: use {}", known.join(" or ")));
+        complain(field.clone(), format!("unknown value `{text}`: use {}", known.join(" or ")));
     }
     chosen
 }

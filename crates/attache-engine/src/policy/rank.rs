@@ -5,10 +5,9 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use smol_str::SmolStr;
 
-use super::blocks::at;
-use crate::kinds::{NumberAt, PolicyKind, Priority};
+use crate::kinds::{NumberSource, PolicyKind, Priority, SortOrder};
 use crate::object::Object;
-use crate::value::{Path, Segment, Value};
+use crate::value::{Path, Value};
 
 /// The least is first. Names break ties, so it is never equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +25,7 @@ impl PolicyRank {
 }
 
 pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> PolicyRank {
-    let priority = kind.priority.iter().map(|priority| number(object, priority, complain)).collect();
+    let priority = kind.order.priority.iter().map(|priority| number(object, priority, complain)).collect();
     PolicyRank { priority, created: object.created }
 }
 
@@ -35,12 +34,15 @@ fn number(object: &Object, priority: &Priority, complain: &mut impl FnMut(Path, 
         Priority::Rank(rank) => *rank,
         Priority::Age => object.created.map_or(i64::MAX, |created| created.as_second()),
         Priority::Word { field, words, default } => word(object, field, words, default.as_ref(), complain),
-        Priority::Number { at, highest_first } => {
-            let number = match at {
-                NumberAt::Annotation(name) => annotation(object, name, complain),
-                NumberAt::Field(field) => whole_number(object, field, complain),
+        Priority::Number { source, order } => {
+            let number = match source {
+                NumberSource::Annotation(name) => annotation(object, name, complain),
+                NumberSource::Field(field) => whole_number(object, field, complain),
             };
-            if *highest_first { number.saturating_neg() } else { number }
+            match order {
+                SortOrder::Descending => number.saturating_neg(),
+                SortOrder::Ascending => number,
+            }
         }
     }
 }
@@ -54,12 +56,12 @@ fn annotation(object: &Object, name: &SmolStr, complain: &mut impl FnMut(Path, S
     })
 }
 
-fn whole_number(object: &Object, field: &[SmolStr], complain: &mut impl FnMut(Path, String)) -> i64 {
-    match at(&object.body, field) {
+fn whole_number(object: &Object, field: &Path, complain: &mut impl FnMut(Path, String)) -> i64 {
+    match field.resolve(&object.body) {
         None | Some(Value::Null) => 0,
         Some(Value::Int(number)) => *number,
         Some(other) => {
-            complain(path(field), format!("it must be a whole number, not {}", shown(other)));
+            complain(field.clone(), format!("it must be a whole number, not {}", shown(other)));
             0
         }
     }
@@ -68,12 +70,12 @@ fn whole_number(object: &Object, field: &[SmolStr], complain: &mut impl FnMut(Pa
 /// The position of a field's word among those it can have.
 fn word(
     object: &Object,
-    field: &[SmolStr],
+    field: &Path,
     words: &[SmolStr],
     default: Option<&SmolStr>,
     complain: &mut impl FnMut(Path, String),
 ) -> i64 {
-    let found = match at(&object.body, field) {
+    let found = match field.resolve(&object.body) {
         None | Some(Value::Null) => default.map(SmolStr::as_str),
         Some(Value::Str(text)) => Some(text.as_str()),
         Some(_) => None,
@@ -82,11 +84,11 @@ fn word(
     let position = position.unwrap_or_else(|| {
         let known: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
         let known = known.join(", ");
-        let message = match at(&object.body, field) {
+        let message = match field.resolve(&object.body) {
             None | Some(Value::Null) => format!("it is missing: use one of {known}"),
             Some(other) => format!("unknown value {}: use one of {known}", shown(other)),
         };
-        complain(path(field), message);
+        complain(field.clone(), message);
         words.len()
     });
     position as i64
@@ -97,8 +99,4 @@ fn shown(value: &Value) -> String {
         Some(text) => format!("`{text}`"),
         None => value.type_name().to_string(),
     }
-}
-
-fn path(field: &[SmolStr]) -> Path {
-    Path::new(field.iter().cloned().map(Segment::Key).collect())
 }

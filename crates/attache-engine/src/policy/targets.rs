@@ -2,11 +2,10 @@
 
 use smol_str::SmolStr;
 
-use super::blocks::at;
-use crate::kinds::{HostTargets, LevelName, PolicyKind, RootSelection, SelectionRule, SelectorField};
+use crate::kinds::{HostTargets, LevelName, PolicyKind, RootSelection, SelectionRule, SelectorField, WithoutTarget};
 use crate::object::Object;
 use crate::selector::check;
-use crate::value::{Path, Segment, Value};
+use crate::value::{Path, Value};
 
 #[derive(Clone, Debug)]
 pub struct PolicyTarget {
@@ -77,68 +76,65 @@ pub fn read(
     kind: &PolicyKind,
     complain: &mut impl FnMut(Path, String),
 ) -> (Vec<PolicyTarget>, Option<Path>) {
-    let refs = kind.fields.target_refs.iter().map(|keys| (keys, false));
-    let selectors = kind.fields.target_selectors.iter().map(|keys| (keys, true));
+    let refs = kind.fields.target_refs.iter().map(|path| (path, false));
+    let selectors = kind.fields.target_selectors.iter().map(|path| (path, true));
     let mut targets = Vec::new();
-    for (keys, selects) in refs.chain(selectors) {
-        let Some(value) = at(&object.body, keys).filter(|value| !value.is_null()) else { continue };
-        let path = Path::new(keys.iter().cloned().map(Segment::Key).collect());
+    for (path, selects) in refs.chain(selectors) {
+        let Some(value) = path.resolve(&object.body).filter(|value| !value.is_null()) else { continue };
         let mut add = |value: &Value, path: Path| match wanted(value, &path, selects) {
             Ok(wanted) => targets.push(PolicyTarget { wanted, path }),
             Err(message) => complain(path, message),
         };
         match value {
             Value::List(items) => items.iter().enumerate().for_each(|(i, item)| add(item, path.index(i))),
-            one => add(one, path),
+            one => add(one, path.clone()),
         }
     }
     let mut unused = None;
-    let choices = kind.selects.iter().filter_map(|select| chosen(object, select, complain));
+    let choices = kind.targets.selects.iter().filter_map(|select| chosen(object, select, complain));
     match targets.is_empty() {
         true => targets.extend(choices),
         false => unused = choices.last().map(|choice| choice.path),
     }
-    targets.extend(kind.hosts.as_ref().and_then(|hosts| host(object, hosts, complain)));
-    if targets.is_empty() && kind.without_target {
+    targets.extend(kind.targets.hosts.as_ref().and_then(|hosts| host(object, hosts, complain)));
+    if targets.is_empty() && kind.targets.without_target == WithoutTarget::Namespace {
         targets.push(PolicyTarget { wanted: TargetSpec::OwnNamespace, path: Path::parse("spec") });
     }
     (targets, unused)
 }
 
 fn chosen(object: &Object, select: &SelectionRule, complain: &mut impl FnMut(Path, String)) -> Option<PolicyTarget> {
-    let field = |keys: &[SmolStr]| at(&object.body, keys).filter(|value| !value.is_null());
-    let path = |keys: &[SmolStr]| Path::new(keys.iter().cloned().map(Segment::Key).collect());
-    let labels = select.labels.as_ref().map(|selector| match selector {
-        SelectorField::Full(keys) => (path(keys), field(keys).cloned()),
-        SelectorField::Labels(keys) => {
-            (path(keys), field(keys).map(|labels| Value::map(vec![("matchLabels".into(), labels.clone())])))
+    let value = |path: &Path| path.resolve(&object.body).filter(|value| !value.is_null()).cloned();
+    let labels = select.labels.as_ref().map(|field| match field {
+        SelectorField::Selector(path) => (path, value(path)),
+        SelectorField::Labels(path) => {
+            (path, value(path).map(|labels| Value::map(vec![("matchLabels".into(), labels)])))
         }
     });
-    let namespaces = select.namespaces.as_ref().map(|keys| (path(keys), field(keys).cloned()));
-    let place = labels.iter().chain(&namespaces).find(|(_, value)| value.is_some()).map(|(path, _)| path.clone())?;
+    let namespaces = select.namespaces.as_ref().map(|path| (path, value(path)));
+    let place = labels.iter().chain(&namespaces).find(|(_, value)| value.is_some()).map(|(path, _)| (*path).clone())?;
     for (path, selector) in labels.iter().chain(&namespaces).filter_map(|(path, it)| Some((path, it.as_ref()?))) {
         if let Err(message) = check(selector) {
-            complain(path.clone(), message);
+            complain((*path).clone(), message);
         }
     }
     let wanted = TargetSpec::Chosen(LabelSelection {
         labels: labels.and_then(|(_, selector)| selector),
         namespaces: namespaces.and_then(|(_, selector)| selector),
-        of: select.of.clone(),
+        of: select.levels.clone(),
         from_root: select.from_root,
     });
     Some(PolicyTarget { wanted, path: place })
 }
 
 fn host(object: &Object, hosts: &HostTargets, complain: &mut impl FnMut(Path, String)) -> Option<PolicyTarget> {
-    let path_of = |keys: &[SmolStr]| Path::new(keys.iter().cloned().map(Segment::Key).collect());
-    if let Some(keys) = &hosts.export_to
-        && let Some(other) = at(&object.body, keys).filter(|value| !matches!(value, Value::List(_) | Value::Null))
+    if let Some(path) = &hosts.export_to
+        && let Some(other) = path.resolve(&object.body).filter(|value| !matches!(value, Value::List(_) | Value::Null))
     {
-        complain(path_of(keys), format!("it must be a list, not {}", other.type_name()));
+        complain(path.clone(), format!("it must be a list, not {}", other.type_name()));
     }
-    let path = path_of(&hosts.field);
-    match at(&object.body, &hosts.field) {
+    let path = hosts.field.clone();
+    match path.resolve(&object.body) {
         Some(Value::Str(host)) if !host.is_empty() => {
             Some(PolicyTarget { wanted: TargetSpec::Host(host.clone()), path })
         }

@@ -60,7 +60,7 @@ impl PolicyTest {
         objects.extend(files);
         objects.extend(self.inline.iter().cloned());
         let cluster_scoped = |group: &str, kind: &str| {
-            built_in.iter().any(|known| known.cluster_scoped && known.group == group && known.kind == kind)
+            built_in.iter().any(|known| known.is_cluster_scoped() && known.group == group && known.kind == kind)
         };
         settle_namespaces(&mut objects, &mut [], cluster_scoped);
         objects

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use attache_engine::attachment::Attachment;
 use attache_engine::cel::CelCondition;
 use attache_engine::engine::Engine;
-use attache_engine::kinds::{Class, NumberAt, Pattern, PatternFit, PolicyKind, Priority, SameLevel, Strategy};
+use attache_engine::kinds::{
+    Class, NumberSource, Pattern, PatternFit, PolicyKind, Priority, SameLevel, SortOrder, Strategy,
+};
 use attache_engine::model::Model;
 use attache_engine::policy::{BlockKind, PolicyId};
 use attache_engine::text;
@@ -120,7 +122,8 @@ impl<'e> Reference<'e> {
     fn is_member(&self, node: NodeId) -> bool {
         let topology = self.engine.topology();
         let (id, level) = (topology.id(self.engine.objects(), node), topology.node(node).level);
-        level != Level::Namespace && self.kind.hierarchy.iter().any(|name| name.takes(level, &id.group, &id.kind))
+        level != Level::Namespace
+            && self.kind.hierarchy.levels.iter().any(|name| name.includes(level, &id.group, &id.kind))
     }
 
     fn is_namespace(&self, node: NodeId) -> bool {
@@ -128,7 +131,7 @@ impl<'e> Reference<'e> {
     }
 
     fn knows(&self, level: Level) -> bool {
-        self.kind.hierarchy.iter().any(|name| name.level() == level)
+        self.kind.hierarchy.levels.iter().any(|name| name.level() == level)
     }
 
     /// A Namespace stands directly above the highest node that lives in it, once.
@@ -175,7 +178,7 @@ impl<'e> Reference<'e> {
             let name = format!("{}/{}", object.id.namespace, object.id.name);
             (-self.priority(it.policy), object.created.is_none(), object.created, name)
         });
-        if self.kind.same_level != SameLevel::RejectNewer {
+        if self.kind.same_level() != SameLevel::RejectNewer {
             return (here, Vec::new());
         }
         let mut taken = BTreeSet::new();
@@ -183,11 +186,11 @@ impl<'e> Reference<'e> {
     }
 
     fn priority(&self, policy: PolicyId) -> i64 {
-        let [Priority::Number { at: NumberAt::Annotation(name), highest_first }] = &self.kind.priority[..] else {
+        let [Priority::Number { source: NumberSource::Annotation(name), order }] = &self.kind.order.priority[..] else {
             return 0;
         };
         let number = self.engine.policy_object(policy).annotation(name).map_or(0, |text| text.parse().unwrap());
-        if *highest_first { number } else { -number }
+        if *order == SortOrder::Descending { number } else { -number }
     }
 
     pub fn is_accepted(&self, policy: PolicyId) -> bool {
@@ -226,7 +229,7 @@ impl<'e> Reference<'e> {
     fn turns(&self, scope: &Scope) -> Vec<(&'e Attachment, Block)> {
         let mut turns = Vec::new();
         for mut older_first in self.levels(scope) {
-            let older_first: Vec<&Attachment> = match self.kind.same_level {
+            let older_first: Vec<&Attachment> = match self.kind.same_level() {
                 // The older is the higher of the two.
                 SameLevel::OldestIsHigher => {
                     older_first.reverse();
@@ -372,8 +375,8 @@ impl<'e> Reference<'e> {
     /// A block without the rules that are named, and without what is at a dotted path, unless that is inside of a rule
     /// and rules are what the kind merges.
     fn without(&self, block: &Value, names: &[&str]) -> Value {
-        let declared = !self.kind.rules.is_empty();
-        let parts = if declared || self.kind.strategies.contains(&Strategy::MERGE) {
+        let declared = !self.kind.merging.rules.is_empty();
+        let parts = if declared || self.kind.merging.strategies.contains(&Strategy::MERGE) {
             self.rules(block)
         } else {
             self.leaves(block).into_iter().map(|leaf| (leaf.clone(), at(block, &leaf).clone())).collect()
@@ -395,7 +398,7 @@ impl<'e> Reference<'e> {
     /// What `merge` calls a rule: at the declared paths; else each top-level field, and each entry of a map there.
     pub fn rules(&self, block: &Value) -> Vec<(Keys, Value)> {
         fn walk(reference: &Reference, path: &[String], value: &Value, found: &mut Vec<(Keys, Value)>) {
-            let deeper = match reference.kind.rules.as_slice() {
+            let deeper = match reference.kind.merging.rules.as_slice() {
                 [] => path.len() < 2,
                 declared => path.is_empty() || declared.iter().any(|rule| fit(rule, path) == PatternFit::Prefix),
             };
@@ -448,7 +451,7 @@ impl<'e> Reference<'e> {
     }
 
     fn is_whole(&self, path: &[String]) -> bool {
-        self.kind.whole.iter().any(|whole| fit(whole, path) == PatternFit::Exact)
+        self.kind.merging.whole.iter().any(|whole| fit(whole, path) == PatternFit::Exact)
     }
 }
 

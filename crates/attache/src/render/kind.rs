@@ -7,13 +7,13 @@ pub fn how_it_works(kind: &PolicyKind) -> String {
     if kind.class == Class::Direct {
         return format!("{name} is direct: it holds for the very thing that it targets; {}", between_two(kind));
     }
-    let (targets, effective) = (either(&kind.targets), either(&kind.effective_targets));
+    let (targets, effective) = (either(&kind.targets.allowed), either(&kind.hierarchy.effective_targets));
     format!("{name} is inherited: on a {targets}, it holds for every {effective} below; {}", how_they_meet(kind))
 }
 
 fn how_they_meet(kind: &PolicyKind) -> String {
     let same_level = between_two(kind);
-    match &kind.dictated_by {
+    match &kind.merging.dictated_by {
         _ if kind.accumulates() => "all that meet apply, one after the other".to_owned(),
         _ if *kind.default_strategy() == Strategy::FIRST_MATCH => {
             "of all that meet, the first that matches counts".to_owned()
@@ -35,7 +35,7 @@ fn how_they_meet(kind: &PolicyKind) -> String {
 }
 
 fn between_two(kind: &PolicyKind) -> &'static str {
-    match kind.same_level {
+    match kind.same_level() {
         SameLevel::OldestIsHigher => "of two on one target the older counts as the higher",
         SameLevel::OldestWins => "of two on one target the older wins",
         SameLevel::OldestAlone => "of several on one target the oldest counts alone",

@@ -88,7 +88,7 @@ impl MergeStrategy for PatchStrategy {
 
     fn decide(&self, overlap: &Overlap<'_>) -> Decision {
         // A kind that has both strategies declares its keys for `strategic`.
-        let matches_items = !overlap.kind().strategies.contains(&Strategy::STRATEGIC);
+        let matches_items = !overlap.kind().merging.strategies.contains(&Strategy::STRATEGIC);
         for_fields(overlap, matches_items)
     }
 }

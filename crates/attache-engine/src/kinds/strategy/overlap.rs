@@ -84,7 +84,7 @@ impl<'m> Overlap<'m> {
 
     /// Whether the kind declares `rules` below the path.
     pub fn has_rules_below(&self) -> bool {
-        self.kind.rules.iter().any(|rule| rule.fit(self.path.iter()) == PatternFit::Prefix)
+        self.kind.merging.rules.iter().any(|rule| rule.fit(self.path.iter()) == PatternFit::Prefix)
     }
 
     /// Whether the kind declares the map at the path to be replaced `whole`.
@@ -94,34 +94,36 @@ impl<'m> Overlap<'m> {
 
     /// The field by which the kind matches the items of the list at the path, from its `keys`.
     pub fn item_key(&self) -> Option<&'m SmolStr> {
-        let found = self.kind.keys.iter().find(|(list, _)| list.fit(self.path.iter()) == PatternFit::Exact);
+        let found = self.kind.merging.keys.iter().find(|(list, _)| list.fit(self.path.iter()) == PatternFit::Exact);
         found.map(|(_, key)| key)
     }
 
     /// How the kind concatenates the list at the path, from `concatenate`.
     pub fn concatenation(&self) -> Option<Concatenate> {
-        let found = self.kind.concatenated.iter().find(|(list, _)| list.fit(self.path.iter()) == PatternFit::Exact);
+        let found =
+            self.kind.merging.concatenated.iter().find(|(list, _)| list.fit(self.path.iter()) == PatternFit::Exact);
         found.map(|(_, order)| *order)
     }
 
     /// Whether the kind concatenates a list in the unit that the path is part of.
     pub fn concatenates_within_unit(&self) -> bool {
         let unit = &self.path[..self.units.unit_depth(self.path)];
-        self.kind.concatenated.iter().any(|(list, _)| list.fit(unit.iter()) != PatternFit::No)
+        self.kind.merging.concatenated.iter().any(|(list, _)| list.fit(unit.iter()) != PatternFit::No)
     }
 
     /// Whether the kind merges policies at one level deeply at the path, or above it.
     pub(crate) fn is_deep_at_one_level(&self) -> bool {
         let above = |depth: usize| self.path[..depth].iter();
-        let is_deep =
-            |depth| self.kind.deep_at_one_level.iter().any(|field| field.fit(above(depth)) == PatternFit::Exact);
+        let is_deep = |depth| {
+            self.kind.merging.deep_at_one_level.iter().any(|field| field.fit(above(depth)) == PatternFit::Exact)
+        };
         (1..=self.path.len()).any(is_deep)
     }
 
     /// Whether the held map and the incoming one set a field that the kind declares `decisive`.
     pub fn decisive(&self) -> (bool, bool) {
         let mut has = (false, false);
-        for pattern in &self.kind.decisive {
+        for pattern in &self.kind.merging.decisive {
             if let Some((PatternStep::Key(field), parents)) = pattern.steps().split_last()
                 && parents.len() == self.path.len()
                 && pattern.fit(self.path.iter()) == PatternFit::Prefix

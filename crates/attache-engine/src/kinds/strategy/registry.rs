@@ -6,6 +6,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::{MergeStrategy, built_in};
+use crate::document::{Diagnostics, FieldValue, Location, Schema, ValueType};
+use crate::value::Value;
 
 /// A strategy that a kind uses. Two are equal if they have the same name.
 #[derive(Clone)]
@@ -129,6 +131,32 @@ impl StrategyRegistry {
     /// Every strategy, the built-in ones first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Strategy> {
         self.0.iter()
+    }
+}
+
+impl FromIterator<Strategy> for StrategyRegistry {
+    fn from_iter<I: IntoIterator<Item = Strategy>>(strategies: I) -> Self {
+        StrategyRegistry(strategies.into_iter().collect())
+    }
+}
+
+/// A strategy is written as its name. The names are no fixed set: programs register strategies of their own.
+impl FieldValue for Strategy {
+    const TYPE: ValueType = ValueType::String;
+
+    fn schema() -> Schema {
+        Schema::String("strategy")
+    }
+
+    fn read(value: &Value, at: &Location<'_>, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let text = diagnostics.text(value, at)?;
+        let registry: Arc<StrategyRegistry> = diagnostics.context()?;
+        let names: Vec<(&str, &Strategy)> = registry.iter().map(|strategy| (strategy.name(), strategy)).collect();
+        diagnostics.word(text, at, &names).cloned()
+    }
+
+    fn describe(&self) -> Option<String> {
+        Some(format!("`{}`", self.name()))
     }
 }
 

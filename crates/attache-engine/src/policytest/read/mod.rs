@@ -10,9 +10,9 @@ use super::expectations::{
 };
 use super::query::{NodeQuery, PolicyQuery};
 use super::{PolicyTest, short_form};
+use crate::document::{Diagnostics, DocumentReader, Location};
 use crate::object::Object;
 use crate::problem::Problem;
-use crate::reader::DocumentReader;
 use crate::text;
 use crate::value::{Path, Value};
 
@@ -29,13 +29,15 @@ pub fn is_test(object: &Object) -> bool {
 
 /// Reads a PolicyTest document. Fails with all problems of the document if there are any.
 pub fn read(document: &Object) -> Result<PolicyTest, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let mut reader = DocumentReader::new(document, Path::parse("spec"), document.spec(), &mut problems);
-    let topology = reader.texts("topology").unwrap_or_default();
-    let files = reader.texts("files").unwrap_or_default();
-    reader.any("objects");
-    let expectations = reader.object("expect", expectations).unwrap_or_default();
-    reader.finish();
+    let mut diagnostics = Diagnostics::default();
+    let fields = DocumentReader::read(document.spec(), &Location::top("spec"), &mut diagnostics, |reader| {
+        let topology = reader.texts("topology").unwrap_or_default();
+        let files = reader.texts("files").unwrap_or_default();
+        reader.nullable("objects");
+        Some((topology, files, reader.object("expect", |expect| Some(expectations(expect))).unwrap_or_default()))
+    });
+    let (topology, files, expectations) = fields.unwrap_or_default();
+    let mut problems = diagnostics.into_problems(document);
     if expectations.is_empty() && problems.is_empty() {
         let problem = Problem::error("the test expects nothing").at(document, Path::parse("spec.expect"));
         problems.push(problem.help("list what must hold, for example in `spec.expect.effective`"));
@@ -79,7 +81,7 @@ fn list<T>(
 ) -> Vec<Expectation<T>> {
     reader.objects(field, |item| {
         let expected = read(item);
-        Some(Expectation { path: item.path().clone(), expected: expected? })
+        Some(Expectation { path: item.path(), expected: expected? })
     })
 }
 
@@ -87,7 +89,7 @@ fn effective(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedEffective> {
     let policy_kind = item.required("policyKind");
     let scope = item.texts("scope");
     if scope.as_ref().is_none_or(Vec::is_empty) {
-        item.complain(None, "`scope` is missing".to_string(), Some("name at least one node".to_string()));
+        item.report(None, "`scope` is missing".to_string(), Some("name at least one node".to_string()));
     }
     let scope = parsed(item, "scope", scope.unwrap_or_default(), NodeQuery::parse);
     let from = item.text("from");
@@ -95,12 +97,12 @@ fn effective(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedEffective> {
         node if node.kind.is("", "Namespace") => Ok(node),
         _ => Err(format!("`{text}` is not a Namespace: write `Namespace/name`")),
     });
-    let spec = item.any("spec").cloned();
+    let spec = item.nullable("spec").cloned();
     let (paths, policies): (Vec<SmolStr>, Vec<SmolStr>) = item.pairs("origins").into_iter().unzip();
     let origins = parsed(item, "origins", policies, PolicyQuery::parse);
     let superseded = item.get("superseded").is_some().then(|| item.objects("superseded", loss));
     let policies = item.texts("policies");
-    let specs = item.any("specs").cloned();
+    let specs = item.nullable("specs").cloned();
     let policies = policies.map(|policies| parsed(item, "policies", policies, PolicyQuery::parse));
     Some(ExpectedEffective {
         policy_kind: policy_kind?,
@@ -120,7 +122,7 @@ fn loss(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedLoss> {
     let policy = policy(item, "policy");
     let by = item.text("by");
     let by = parsed(item, "by", by, PolicyQuery::parse).pop();
-    Some(ExpectedLoss { path: Path::parse(&path?), policy: policy?, by, reason: item.text("reason") })
+    Some(ExpectedLoss { path: path?, policy: policy?, by, reason: item.text("reason") })
 }
 
 fn status(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedStatus> {
@@ -144,7 +146,7 @@ fn affected(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedAffected> {
     let by = item.texts("by");
     if by.is_none() && item.get("by").is_none() {
         let help = "write `by: []` if no policy affects the target";
-        item.complain(None, "`by` is missing".to_string(), Some(help.to_string()));
+        item.report(None, "`by` is missing".to_string(), Some(help.to_string()));
     }
     let by = parsed(item, "by", by.unwrap_or_default(), PolicyQuery::parse);
     Some(ExpectedAffected { target: target?, by })
@@ -153,8 +155,8 @@ fn affected(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedAffected> {
 fn field(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedField> {
     let object = node(item, "object");
     let path = item.required("path");
-    let value = item.any("value").cloned().unwrap_or(Value::Null);
-    Some(ExpectedField { object: object?, path: Path::parse(&path?), value })
+    let value = item.nullable("value").cloned().unwrap_or(Value::Null);
+    Some(ExpectedField { object: object?, path: path?, value })
 }
 
 fn refusal(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedRefusal> {
@@ -191,7 +193,7 @@ fn parsed<T>(
     for text in texts {
         match parse(&text) {
             Ok(value) => values.push(value),
-            Err(message) => item.complain(Some(field), message, None),
+            Err(message) => item.report(Some(field), message, None),
         }
     }
     values

@@ -1,10 +1,12 @@
 //! Reads the items of `expect.requests`: a request, and how it must be served.
 
+use smol_str::SmolStr;
+
 use super::{parsed, word};
+use crate::document::DocumentReader;
 use crate::policytest::expectations::ExpectedRequest;
 use crate::policytest::query::NodeQuery;
 use crate::problem::Problem;
-use crate::reader::DocumentReader;
 use crate::request::Request;
 use crate::value::Value;
 
@@ -18,7 +20,7 @@ pub fn read(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedRequest> {
     let service = parsed(item, "service", service, |text| with_kind(text, "Service"));
     Some(ExpectedRequest {
         outcome: word(item, "outcome", &OUTCOMES),
-        status: item.any("status").cloned(),
+        status: item.nullable("status").cloned(),
         reason: item.text("reason"),
         listener: item.text("listener"),
         route: node_or_null(item, "route"),
@@ -35,23 +37,23 @@ pub fn read(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedRequest> {
 }
 
 fn request(item: &mut DocumentReader<'_, '_>) -> Option<Request> {
-    let line = item.required("request");
+    let line = item.required::<SmolStr>("request");
     let headers = item.pairs("headers");
     let (grpc, sni, from) = (item.flag("grpc"), item.text("sni"), item.text("from"));
     let (method, url) = line.as_deref()?.split_once(' ').unwrap_or(("", line.as_deref()?));
-    let complain = |item: &mut DocumentReader<'_, '_>, field, Problem { message, help, .. }| {
-        item.complain(Some(field), message, help);
+    let report = |item: &mut DocumentReader<'_, '_>, field, Problem { message, help, .. }| {
+        item.report(Some(field), message, help);
     };
     let mut request = match Request::parse(if method.is_empty() { "GET" } else { method }, url.trim()) {
         Ok(request) => request,
         Err(problem) => {
-            complain(item, "request", problem);
+            report(item, "request", problem);
             return None;
         }
     };
     for (name, value) in headers {
         if let Err(problem) = request.add_header(&format!("{name}: {value}")) {
-            complain(item, "headers", problem);
+            report(item, "headers", problem);
         }
     }
     request.grpc = grpc.unwrap_or(false);
@@ -68,7 +70,7 @@ fn with_kind(text: &str, kind: &str) -> Result<NodeQuery, String> {
 
 /// A node, or null if there must be none.
 fn node_or_null(item: &mut DocumentReader<'_, '_>, field: &'static str) -> Option<Option<NodeQuery>> {
-    if item.any(field)?.is_null() {
+    if item.nullable(field)?.is_null() {
         return Some(None);
     }
     let text = item.text(field);
@@ -80,7 +82,7 @@ fn by_backend(item: &mut DocumentReader<'_, '_>, field: &'static str) -> Vec<(No
     let Some(map) = item.get(field) else { return Vec::new() };
     let entries = map.entries();
     if entries.is_empty() {
-        item.complain(Some(field), format!("`{field}` must name backends, for example `Service/b1: 1`"), None);
+        item.report(Some(field), format!("`{field}` must name backends, for example `Service/b1: 1`"), None);
     }
     let backends = parsed(item, field, entries.iter().map(|(name, _)| name.clone()), NodeQuery::parse);
     backends.into_iter().zip(entries.iter().map(|(_, value)| value.clone())).collect()

@@ -18,7 +18,8 @@ pub fn get(
     screen: &mut Screen,
 ) -> io::Result<()> {
     if format == Some(Format::Yaml) {
-        let documents: Vec<String> = wanted.iter().map(|(_, kind)| kind.document(input.engine.objects())).collect();
+        let documents: Vec<String> =
+            wanted.iter().filter_map(|(_, kind)| kind.document(input.engine.objects())).collect();
         return write!(screen, "{}", documents.join("---\n"));
     }
     let mut policies: HashMap<KindId, usize> = HashMap::new();
