@@ -4,6 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
@@ -40,6 +41,14 @@ pub(crate) struct Configuration {
 }
 
 impl ClientOptions {
+    /// The namespace of the context, without asking the cluster anything.
+    pub fn default_namespace(&self) -> Result<String, ClusterError> {
+        // A kubeconfig is read from files, and no request is sent: there is nothing to wait for.
+        let loaded = self.load().now_or_never();
+        let waits = || Err(ClusterError::Kubeconfig { message: "it cannot be read at once".into() });
+        Ok(loaded.unwrap_or_else(waits)?.client.default_namespace)
+    }
+
     pub(crate) async fn load(&self) -> Result<Configuration, ClusterError> {
         let mut configuration = match self.kubeconfig()? {
             Some(kubeconfig) => self.use_kubeconfig(kubeconfig).await?,

@@ -61,22 +61,19 @@ impl Discovery {
 
     /// Every kind of a group, each once.
     pub fn of_group(&self, group: &str) -> impl Iterator<Item = &ApiResource> {
-        let firsts = self.resources.iter().enumerate().filter(move |(_, it)| it.group == group);
-        firsts
-            .filter(|(at, it)| {
-                !self.resources[..*at].iter().any(|before| before.group == it.group && before.kind == it.kind)
-            })
-            .map(|(_, it)| it)
+        self.each().filter(move |it| it.group == group)
     }
 
     /// Every kind that is called so, each once.
     pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &ApiResource> {
-        let firsts = self.resources.iter().enumerate().filter(move |(_, it)| it.kind == kind);
-        firsts
-            .filter(|(at, it)| {
-                !self.resources[..*at].iter().any(|before| before.group == it.group && before.kind == it.kind)
-            })
-            .map(|(_, it)| it)
+        self.each().filter(move |it| it.kind == kind)
+    }
+
+    /// Every kind, each once, in its preferred version.
+    pub fn each(&self) -> impl Iterator<Item = &ApiResource> {
+        let same = |a: &ApiResource, b: &ApiResource| a.group == b.group && a.kind == b.kind;
+        let all = self.resources.iter().enumerate();
+        all.filter(move |(at, it)| !self.resources[..*at].iter().any(|before| same(before, it))).map(|(_, it)| it)
     }
 
     pub(crate) async fn read(connection: &Connection) -> Result<Discovery, ClusterError> {

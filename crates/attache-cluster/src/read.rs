@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use attache_engine::kinds::{PolicyKind, Registry, Settings};
 use attache_engine::object::{Object, Objects};
 use attache_engine::problem::Problem;
+use attache_engine::text::described_kind;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::runtime::Runtime;
@@ -17,7 +18,7 @@ use crate::list::{self, Extent, ListError, Listing};
 use crate::permissions::Permissions;
 use crate::unseen::{Unseen, UnseenReason};
 use crate::wanted::{self, CRD_GROUP, CRD_KIND, Wanted, WantedKinds};
-use crate::{ClusterError, Discovery};
+use crate::{ApiResource, ClusterError, Discovery};
 
 /// How many namespaces are asked about at the same time.
 const PARALLEL: usize = 16;
@@ -117,6 +118,47 @@ impl Cluster {
         progress: impl Fn(ReadProgress) + Sync,
     ) -> Result<ClusterReading, ClusterError> {
         self.runtime.block_on(read(&self.connection, interest, &progress))
+    }
+}
+
+/// What completes a command line: few requests, and none that takes long.
+impl Cluster {
+    /// Group and kind of what can be asked about: the Gateway API, Services, Namespaces and installed policy kinds.
+    pub fn kinds(&self, known: &[PolicyKind]) -> Result<Vec<(String, String)>, ClusterError> {
+        self.runtime.block_on(async {
+            let discovery = Discovery::read(&self.connection).await?;
+            let wanted = WantedKinds::default().first(&discovery, known, false);
+            let mut kinds: Vec<(String, String)> = Vec::new();
+            for Wanted { resource, extent, .. } in wanted {
+                if resource.kind != CRD_KIND {
+                    kinds.push((resource.group, resource.kind));
+                    continue;
+                }
+                let crds = list::list(&self.connection, &resource, None, extent).await.unwrap_or_default();
+                kinds.extend(
+                    crds.objects.iter().filter_map(described_kind).map(|(group, kind)| (group.into(), kind.into())),
+                );
+            }
+            Ok(kinds)
+        })
+    }
+
+    /// The objects of the kinds that are wanted, in a namespace or in all, with nothing but their metadata.
+    pub fn names(
+        &self,
+        is_wanted: impl Fn(&ApiResource) -> bool,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Object>, ClusterError> {
+        self.runtime.block_on(async {
+            let discovery = Discovery::read(&self.connection).await?;
+            let mut objects = Vec::new();
+            for resource in discovery.each().filter(|it| is_wanted(it)) {
+                let namespace = namespace.filter(|_| resource.namespaced);
+                let listed = list::list(&self.connection, resource, namespace, Extent::Metadata).await;
+                objects.extend(listed.unwrap_or_default().objects);
+            }
+            Ok(objects)
+        })
     }
 }
 

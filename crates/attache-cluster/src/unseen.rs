@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use attache_engine::names::plural;
+
 /// A kind of which not all objects could be read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unseen {
@@ -61,14 +63,6 @@ impl fmt::Display for Unseen {
             UnseenReason::Failed(message) => write!(f, "{} could not be listed ({message})", self.resource)?,
         }
         write!(f, ": {}", self.hides())
-    }
-}
-
-fn plural(kind: &str) -> String {
-    match kind.strip_suffix('y') {
-        Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{stem}ies"),
-        _ if kind.ends_with('s') => format!("{kind}es"),
-        _ => format!("{kind}s"),
     }
 }
 

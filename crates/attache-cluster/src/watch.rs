@@ -1,7 +1,7 @@
 //! One watch: what happens to the objects of one list, for as long as anybody wants to know.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use attache_engine::incremental::Edit;
 use http_body_util::BodyExt;
@@ -18,6 +18,9 @@ const SERVER_TIMEOUT: u64 = 290;
 
 /// How long a watch may be silent. The server sends a bookmark about every minute.
 const SILENCE: Duration = Duration::from_secs(150);
+
+/// The pause after a watch that was very short.
+const SHORT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause before the server is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -59,6 +62,7 @@ pub(crate) async fn watch(
 ) {
     let mut failures: u32 = 0;
     loop {
+        let start = Instant::now();
         let mut watch =
             Watch { connection: &connection, listed: &mut listed, id, sender: &sender, failures: &mut failures };
         let mut end = watch.run().await;
@@ -66,6 +70,8 @@ pub(crate) async fn watch(
             end = watch.relist().await;
         }
         match end {
+            // A server that ends every watch at once is not asked all the time.
+            End::Closed if start.elapsed() < Duration::from_secs(1) => tokio::time::sleep(SHORT_PAUSE).await,
             End::Closed => {}
             // A list that is read again may be too old already.
             End::Expired => failures += 1,
@@ -118,8 +124,8 @@ impl Watch<'_> {
         loop {
             let frame = match tokio::time::timeout(SILENCE, body.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(error))) => return End::Failed(error.to_string()),
-                Ok(None) => return End::Closed,
+                // Cut or ended: if the server is gone, the next attempt says so.
+                Ok(Some(Err(_)) | None) => return End::Closed,
                 Err(_) => return End::Failed(self.silence()),
             };
             let Some(data) = frame.data_ref() else { continue };

@@ -142,6 +142,25 @@ fn a_service_account_reads_with_its_token() {
 }
 
 #[test]
+fn the_documented_cluster_role_allows_all_that_is_read() {
+    let Some(cluster) = shared() else { return };
+    let page = include_str!("../../../docs/cluster.md");
+    let role = page.split("```yaml").nth(1).unwrap().split("```").next().unwrap();
+    let own = "- apiGroups: [example.io]\n  resources: [\"*\"]\n  verbs: [get, list, watch]\n";
+    cluster.apply(&(role.to_owned() + own));
+    let robot = cluster.service_account("default", "documented");
+    cluster.kubectl(&[
+        "create",
+        "clusterrolebinding",
+        "attache-reader",
+        "--clusterrole=attache-reader",
+        "--serviceaccount=default:documented",
+    ]);
+    eventually("the role allows everything", || unseen(&read_as(&robot)).is_empty());
+    assert_eq!(names(&read_as(&robot), "RetryPolicy"), ["RetryPolicy/baker/be-patient"]);
+}
+
+#[test]
 fn a_cluster_without_the_gateway_api_says_so() {
     let Some(cluster) = ClusterOptions::new().without_gateway_api().start() else { return };
     let reading = read_with(&options(cluster.kubeconfig())).unwrap();

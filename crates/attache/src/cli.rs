@@ -1,6 +1,7 @@
 //! The command line: every command with its arguments.
 
 use std::ffi::OsString;
+use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
@@ -10,13 +11,14 @@ use crate::arguments::Global;
 use crate::commands;
 use crate::failure::Failure;
 use crate::invocation::Program;
-use crate::render::Screen;
+use crate::render::{self, Screen};
 use crate::verdict::Verdict;
 
 /// Which policies are really in force on your Kubernetes objects, why, and what would change
 ///
-/// Attaché reads Gateway API manifests and the policies attached to them, and says for every object which
-/// policies are in force on it, what they say together, who set each value, and what lost and why.
+/// Attaché reads the cluster that kubectl talks to, or with `-f` manifests: the Gateway API and the policies attached to
+/// it. It says for every object which policies are in force on it, what they say together, who set each value, and what
+/// lost and why.
 #[derive(Debug, Parser)]
 #[command(
     name = "attache",
@@ -42,8 +44,9 @@ Kinds may be plural or short: httproute, httproutes, gw, svc.
 Exit codes: 0 fine, 1 the answer is no, 2 it could not be answered.
 
 Examples:
+  attache describe httproute/cakes -n baker
+  attache plan --delete retrypolicy/be-patient -n baker
   attache topology -f manifests/
-  attache effective httproute/cakes -f manifests/
   kubectl get gateways,httproutes,services -A -o json | attache get policies -f policies.yaml -f -";
 
 #[derive(Debug, Subcommand)]
@@ -86,22 +89,32 @@ impl Cli {
         }
     }
 
-    /// Answers the question.
+    /// Answers the question, and says in the end what could not be seen.
     pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
+        // Where there is no context, commands that read the cluster say so themselves.
+        let global = self.global.with_namespace_of_context().unwrap_or_else(|_| self.global.clone());
+        let verdict = self.answer(&global, screen)?;
+        screen.flush()?;
+        render::unseen::show(&screen.unseen);
+        let is_strict = global.cluster.strict && !screen.unseen.is_empty();
+        Ok(if is_strict { Verdict::Incomplete } else { verdict })
+    }
+
+    fn answer(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         match &self.command {
-            Command::Get(command) => command.run(&self.global, screen),
-            Command::Describe(command) => command.run(&self.global, screen),
-            Command::Effective(command) => command.run(&self.global, screen),
-            Command::Explain(command) => command.run(&self.global, screen),
-            Command::Reach(command) => command.run(&self.global, screen),
-            Command::Plan(command) => command.run(&self.global, screen),
-            Command::Watch(command) => command.run(&self.global, screen),
-            Command::Audit(command) => command.run(&self.global, screen),
-            Command::Lint(command) => command.run(&self.global, screen),
-            Command::Request(command) => command.run(&self.global, screen),
-            Command::Status(command) => command.run(&self.global, screen),
-            Command::Topology(command) => command.run(&self.global, screen),
-            Command::Test(command) => command.run(&self.global, screen),
+            Command::Get(command) => command.run(global, screen),
+            Command::Describe(command) => command.run(global, screen),
+            Command::Effective(command) => command.run(global, screen),
+            Command::Explain(command) => command.run(global, screen),
+            Command::Reach(command) => command.run(global, screen),
+            Command::Plan(command) => command.run(global, screen),
+            Command::Watch(command) => command.run(global, screen),
+            Command::Audit(command) => command.run(global, screen),
+            Command::Lint(command) => command.run(global, screen),
+            Command::Request(command) => command.run(global, screen),
+            Command::Status(command) => command.run(global, screen),
+            Command::Topology(command) => command.run(global, screen),
+            Command::Test(command) => command.run(global, screen),
             Command::Completions(command) => command.run(screen),
             Command::Version(command) => command.run(screen),
             Command::Man(command) => command.run(definition(screen.invocation.program)),

@@ -5,11 +5,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use attache_cluster::{ApiResource, ClientOptions, Cluster};
 use attache_engine::kinds::{Registry, Settings, built_in};
 use attache_engine::lint::RULES;
 use attache_engine::names::{KindQuery, known_kinds};
-use attache_engine::object::{ObjectRef, Objects};
+use attache_engine::object::{Object, ObjectRef, Objects};
 use attache_engine::topology::Topology;
 use clap::Arg;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
@@ -23,6 +25,9 @@ use attache_answers::is_cluster_scoped;
 
 /// Manifests above this size take longer to read than anybody waits after a key.
 const MOST_BYTES: u64 = 8 << 20;
+
+/// How long a cluster may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Answers if a shell or kubectl asks what could follow, and says whether one did. Errors are silent: a message would
 /// appear in the middle of the user's command line.
@@ -134,11 +139,13 @@ impl Line {
         values
     }
 
-    /// The objects that the line names with `-f`, and the policy kinds that hold for them.
-    fn input(&self) -> (Objects, Registry) {
+    /// The objects that the line names with `-f`, and the policy kinds that hold for them. Of a cluster, only the objects
+    /// of the kind that is asked for.
+    fn input(&self, kind: Option<&str>) -> (Objects, Registry) {
         let files: Vec<PathBuf> = self.values("-f", "--filename").into_iter().filter_map(file).collect();
         let (kinds, _) = built_in();
         let objects = match source::size_of(&files) {
+            0 if self.reads_cluster() => kind.map_or_else(Vec::new, |kind| self.live_objects(kind)),
             0 => Vec::new(),
             size if size > MOST_BYTES => Vec::new(),
             _ => source::load(&files, true, |group, kind| is_cluster_scoped(&kinds, group, kind)).objects,
@@ -148,9 +155,48 @@ impl Line {
         (objects, kinds)
     }
 
+    fn reads_cluster(&self) -> bool {
+        self.values("-f", "--filename").is_empty()
+    }
+
+    /// The cluster that the line names. Nobody waits long after a key.
+    fn cluster(&self) -> Option<Cluster> {
+        let last = |long: &str| self.values(long, long).pop().map(str::to_owned);
+        let options = ClientOptions {
+            kubeconfig: last("--kubeconfig").as_deref().and_then(file),
+            context: last("--context"),
+            cluster: last("--cluster"),
+            user: last("--user"),
+            impersonate: last("--as"),
+            impersonate_groups: self.values("--as-group", "--as-group").into_iter().map(str::to_owned).collect(),
+            request_timeout: Some(PATIENCE),
+        };
+        Cluster::connect(&options).ok()
+    }
+
+    fn live_objects(&self, kind: &str) -> Vec<Object> {
+        let query = KindQuery::parse(kind);
+        let is_wanted = |it: &ApiResource| {
+            let is_called = |name: &str| name.eq_ignore_ascii_case(kind);
+            query.matches(&it.group, &it.kind) || is_called(&it.plural) || it.short_names.iter().any(|it| is_called(it))
+        };
+        let Some(cluster) = self.cluster() else { return Vec::new() };
+        let all = self.words.iter().any(|word| word == "-A" || word == "--all-namespaces");
+        let namespace = self.values("-n", "--namespace").pop().unwrap_or(cluster.namespace()).to_owned();
+        // A name with a slash may name another namespace.
+        let elsewhere = all || self.word().matches('/').count() > 1;
+        cluster.names(is_wanted, (!elsewhere).then_some(&namespace)).unwrap_or_default()
+    }
+
+    /// The kinds of a cluster that can be asked about.
+    fn live_kinds(&self) -> BTreeSet<String> {
+        let kinds = self.cluster().and_then(|cluster| cluster.kinds(&built_in().0).ok()).unwrap_or_default();
+        kinds.into_iter().map(|(_, kind)| kind.to_lowercase()).collect()
+    }
+
     /// The kinds that the input has policies of, or all that are known.
     fn policy_kinds(&self, word: &str) -> Vec<CompletionCandidate> {
-        let (objects, kinds) = self.input();
+        let (objects, kinds) = self.input(None);
         let names = |used: bool| {
             let kinds = kinds.iter().filter(|(_, kind)| !used || !objects.of_kind(&kind.group, &kind.kind).is_empty());
             kinds.map(|(_, kind)| kind.kind.to_lowercase()).collect::<BTreeSet<_>>()
@@ -160,7 +206,7 @@ impl Line {
     }
 
     fn namespaces(&self, word: &str) -> Vec<CompletionCandidate> {
-        let (objects, _) = self.input();
+        let (objects, _) = self.input(Some("namespace"));
         let named = objects.iter().map(|(_, object)| match object.id.kind.as_str() {
             "Namespace" => object.id.name.to_string(),
             _ => object.id.namespace.to_string(),
@@ -170,17 +216,19 @@ impl Line {
 
     /// `NAMESPACE/NAME` of every object of a kind.
     fn names_of_kind(&self, kind: &str, word: &str) -> Vec<CompletionCandidate> {
-        let (objects, _) = self.input();
+        let (objects, _) = self.input(Some(kind));
         let named = objects.iter().filter(|(_, object)| object.id.kind.eq_ignore_ascii_case(kind));
         offer(named.map(|(_, object)| format!("{}/{}", object.id.namespace, object.id.name)).collect(), word)
     }
 
     /// The objects whose name starts with `word`, in the way in which it starts: a kind first, then names, then sections.
     fn objects(&self, word: &str, wanted: impl Fn(&Registry, &ObjectRef) -> bool) -> Vec<CompletionCandidate> {
-        let (objects, kinds) = self.input();
-        let ids: Vec<&ObjectRef> =
-            objects.iter().map(|(_, object)| &object.id).filter(|id| wanted(&kinds, id)).collect();
         let previous = self.at.checked_sub(1).and_then(|at| self.words.get(at)).map_or("", String::as_str);
+        let asked = word.split_once('/').map_or(previous, |(kind, _)| kind);
+        let (objects, kinds) = self.input(Some(asked).filter(|kind| !kind.starts_with('-')));
+        // Which kinds of a cluster are policies is not known here: whoever names a kind is taken at their word.
+        let is_wanted = |id: &ObjectRef| self.reads_cluster() || wanted(&kinds, id);
+        let ids: Vec<&ObjectRef> = objects.iter().map(|(_, object)| &object.id).filter(|id| is_wanted(id)).collect();
         let is_kind = |text: &str| ids.iter().any(|id| KindQuery::parse(text).matches(&id.group, &id.kind));
         let found = match word.split_once('/') {
             Some((kind, name)) if name.contains('#') => sections(&objects, kind, name),
@@ -188,6 +236,9 @@ impl Line {
                 self.names(&ids, kind, name).into_iter().map(|name| format!("{kind}/{name}")).collect()
             }
             None if is_kind(previous) => self.names(&ids, previous, word),
+            None if ids.is_empty() && self.reads_cluster() && self.cluster().is_some() => {
+                self.live_kinds().into_iter().map(|kind| format!("{kind}/")).collect()
+            }
             None if ids.is_empty() => known_kinds().map(|(_, kind)| format!("{}/", kind.to_lowercase())).collect(),
             None => ids.iter().map(|id| format!("{}/", id.kind.to_lowercase())).collect(),
         };

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use attache_cluster::ClusterError;
 use attache_engine::problem::Problem;
 
 #[derive(Debug)]
@@ -16,6 +17,12 @@ pub enum Failure {
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
         Failure::Problem(Box::new(problem))
+    }
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Failure {
+        error.problem().into()
     }
 }
 

@@ -14,6 +14,7 @@ use attache_engine::text::Reading;
 use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::render::Screen;
+use crate::source::{LiveCluster, read_cluster};
 use crate::verdict::Verdict;
 use crate::{render, source};
 
@@ -25,8 +26,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads what `-f` names. What is wrong with part of it is shown, and the rest is used.
-    pub fn read(global: &Global, screen: &Screen) -> Result<Input, Failure> {
+    /// Reads what `-f` names, or else the cluster. What is wrong with part of it is shown, and the rest is used.
+    pub fn read(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let input = Input::load(global, screen)?;
         input.show_problems(global);
         input.show_nowhere(global);
@@ -34,7 +35,7 @@ impl Input {
     }
 
     /// The same for those who must not be told that nothing is wrong where nothing is.
-    pub fn read_somewhere(global: &Global, screen: &Screen) -> Result<Input, Failure> {
+    pub fn read_somewhere(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let input = Input::load(global, screen)?;
         input.show_problems(global);
         let input = input.not_empty()?;
@@ -45,13 +46,13 @@ impl Input {
     }
 
     /// The same for those who show what is wrong with it in their own way.
-    pub fn read_silently(global: &Global, screen: &Screen) -> Result<Input, Failure> {
+    pub fn read_silently(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let input = Input::load(global, screen)?;
         if input.snapshot.problems.is_empty() { input.not_empty() } else { Ok(input) }
     }
 
     /// The same as a model that takes changes.
-    pub fn read_incremental(global: &Global, screen: &Screen) -> Result<(Input, IncrementalEngine), Failure> {
+    pub fn read_incremental(global: &Global, screen: &mut Screen) -> Result<(Input, IncrementalEngine), Failure> {
         let (reading, kinds) = load(global, screen)?;
         let incremental = IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings());
         let input = Input::new(Arc::clone(incremental.now()), reading.problems);
@@ -60,7 +61,7 @@ impl Input {
         Ok((input.not_empty()?, incremental))
     }
 
-    fn load(global: &Global, screen: &Screen) -> Result<Input, Failure> {
+    fn load(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let (reading, kinds) = load(global, screen)?;
         let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings());
         Ok(Input::new(Arc::new(engine), reading.problems))
@@ -78,6 +79,12 @@ impl Input {
     /// Nothing but the policy kinds that are built in.
     pub fn empty() -> Input {
         Input { snapshot: Snapshot::empty(), verdict: Verdict::Fine }
+    }
+
+    /// The same, or nothing but the policy kinds that are built in if there is no cluster.
+    pub fn read_or_empty(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
+        let no_cluster = global.reads_cluster() && global.cluster.options().default_namespace().is_err();
+        if no_cluster { Ok(Input::empty()) } else { Input::read(global, screen) }
     }
 
     fn not_empty(self) -> Result<Input, Failure> {
@@ -130,19 +137,21 @@ pub fn policy_named(
     })
 }
 
-fn load(global: &Global, screen: &Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
-    files_given(global, screen)?;
+fn load(global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
+    if global.reads_cluster() {
+        let (kinds, _) = built_in();
+        let LiveCluster { reading, cluster, .. } = read_cluster(global, &kinds)?;
+        screen.unseen = reading.unseen;
+        if reading.objects.is_empty() && !screen.unseen.is_empty() {
+            render::unseen::show(&screen.unseen);
+            let problem =
+                Problem::error(format!("there is nothing in the cluster at {} that you may read", cluster.server()));
+            return Err(problem.help("docs/cluster.md has a ClusterRole that allows what is needed").into());
+        }
+        return Ok((Reading { objects: reading.objects, problems: reading.problems }, kinds));
+    }
     let read = || source::read_all(&global.files, global.quiet);
     let (reading, (kinds, _)) = rayon::join(read, built_in);
     let reading = source::settle(reading, |group, kind| is_cluster_scoped(&kinds, group, kind));
     Ok((reading, kinds))
-}
-
-/// Without `-f` there is nothing to look at.
-pub fn files_given(global: &Global, screen: &Screen) -> Result<(), Failure> {
-    if global.files.is_empty() {
-        let help = format!("give manifests with `-f`: {} topology -f FILE|DIR|-", screen.invocation.program.name());
-        return Err(Problem::error("there is nothing to look at").help(help).into());
-    }
-    Ok(())
 }

@@ -21,7 +21,7 @@ use attache_answers::plan::plan_document;
 
 /// Show what would change: each effective policy before and after, and how much feels it
 ///
-/// The state before is what `-f` names. `--apply` adds objects to it, or puts them in the place of those with the same
+/// The state before is the cluster, or what `-f` names. `--apply` adds objects to it, or puts them in the place of those with the same
 /// name; `--delete` takes objects away, with a Namespace all that lives in it, and with a CRD all objects of its kind. New
 /// objects without a creationTimestamp count as the newest.
 ///
@@ -30,6 +30,7 @@ use attache_answers::plan::plan_document;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  attache plan --apply new-policy.yaml -n baker
   attache plan --delete retrypolicy/be-patient -f manifests/
   attache plan --apply new-policy.yaml -f manifests/
   attache plan --apply changes/ -o markdown -f manifests/ > comment.md")]
@@ -109,7 +110,15 @@ impl Plan {
         if self.apply.is_empty() {
             return Ok(Reading::default());
         }
-        let reading = source::load(&self.apply, global.quiet, |_, _| false);
+        let mut reading = source::load(&self.apply, global.quiet, |_, _| false);
+        if let (true, Some(namespace)) = (global.reads_cluster(), &global.namespace) {
+            // As kubectl does: what names no namespace goes into that of the context.
+            let names_none = |object: &&mut Object| object.body.at(&["metadata", "namespace"]).is_none();
+            let namespaced = |object: &&mut Object| !object.id.namespace.is_empty();
+            for object in reading.objects.iter_mut().filter(namespaced).filter(names_none) {
+                object.id.namespace = namespace.into();
+            }
+        }
         if reading.problems.iter().any(Problem::is_error) {
             show_some(reading.problems.iter().filter(|problem| problem.is_error() || !global.quiet));
             return Err(Failure::Shown);

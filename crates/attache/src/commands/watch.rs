@@ -1,4 +1,5 @@
 use attache_answers::Snapshot;
+use attache_cluster::ClusterFollower;
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
@@ -16,24 +17,27 @@ use jiff::Timestamp;
 
 use crate::arguments::Global;
 use crate::failure::Failure;
-use crate::input::{files_given, target};
+use crate::input::target;
+use crate::render;
 use crate::render::Screen;
 use crate::render::problem::{new_problems, show_some};
-use crate::render::watch::{WatchView, write_mended, write_watching};
-use crate::source::{Followed, News};
+use crate::render::watch::{WatchView, write_contact, write_mended, write_watching, write_watching_cluster};
+use crate::source::{Followed, LiveCluster, News, end_on_interrupt, read_cluster};
 use crate::verdict::Verdict;
 use attache_answers::is_cluster_scoped;
 use attache_answers::watch::Concern;
 use attache_answers::watch::change_documents;
 
-/// Follow the files, and tell what changes as it happens
+/// Follow the cluster or files, and tell what changes as it happens
 ///
 /// Each effective policy that is another than before, each policy whose status is, and each target that other policies
-/// affect: a line each, when a file is written, moved or deleted. A file that is broken is reported, and counts as it was
-/// until it is mended. Ctrl-C ends it.
+/// affect: a line each, when an object changes in the cluster, or a file is written, moved or deleted. A file that is
+/// broken is reported, and counts as it was until it is mended. When the API server cannot be reached, that is said, and
+/// what happened meanwhile is shown when it is back. Ctrl-C ends it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  attache watch -n baker
   attache watch -f manifests/
   attache watch httproute/cakes --diff -f manifests/
   attache watch -n baker -o json -f manifests/ | jq 'select(.type == \"policyStatus\")'")]
@@ -66,7 +70,9 @@ const MOST: usize = 2;
 
 impl Watch {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        files_given(global, screen)?;
+        if global.reads_cluster() {
+            return self.follow_cluster(global, screen);
+        }
         if let Some(stream) = global.files.iter().find(|file| is_stream(file)) {
             let name = if is_stdin(stream) { "standard input".to_owned() } else { format!("`{}`", stream.display()) };
             let help = "it can be read only once: give files or folders with `-f`";
@@ -93,6 +99,33 @@ impl Watch {
             let news = files.look(&touched, incremental.now().objects(), true, cluster_scoped);
             show_some(news.problems.iter().filter(shown));
             write_mended(&news.mended);
+            if !news.edits.is_empty() {
+                let report = incremental.apply(news.edits);
+                show_some(new_problems(&report).into_iter().filter(shown));
+                self.write(&concern, &report, screen)?;
+            }
+        }
+        Ok(Verdict::Fine)
+    }
+
+    fn follow_cluster(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
+        let (kinds, _) = built_in();
+        let LiveCluster { cluster, interest, mut reading } = read_cluster(global, &kinds)?;
+        let objects = Objects::new(std::mem::take(&mut reading.objects));
+        let mut incremental = IncrementalEngine::new(objects, &kinds, global.settings());
+        let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
+        show_some(reading.problems.iter().chain(incremental.now().problems()).filter(shown));
+        render::unseen::show(&reading.unseen);
+        let concern = self.concern(incremental.now(), global)?;
+        let mut follower = ClusterFollower::new(cluster, interest, &mut reading);
+        end_on_interrupt(follower.stopper())?;
+        if !global.quiet {
+            write_watching_cluster(incremental.now(), follower.server());
+        }
+        while let Some(news) = follower.wait(incremental.now().objects()) {
+            show_some(news.problems.iter().filter(shown));
+            render::unseen::show(&news.unseen);
+            write_contact(&news);
             if !news.edits.is_empty() {
                 let report = incremental.apply(news.edits);
                 show_some(new_problems(&report).into_iter().filter(shown));

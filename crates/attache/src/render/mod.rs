@@ -17,17 +17,20 @@ pub mod spec;
 pub mod status;
 pub mod style;
 pub mod table;
+pub mod unseen;
 pub mod watch;
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
+use attache_cluster::Unseen;
 use attache_engine::names::plural;
 use attache_engine::text::to_yaml;
 use attache_engine::value::Value;
 use serde::Serialize;
 
 use crate::invocation::Invocation;
+use unseen::UnseenDocument;
 
 /// Decides for the whole program whether colours are used. `auto` looks at the terminal and at `NO_COLOR`.
 pub fn set_colour(when: clap::ColorChoice) {
@@ -69,6 +72,8 @@ pub struct Screen {
     width: Option<usize>,
     /// What hints to run another command repeat.
     pub invocation: Invocation,
+    /// What of the input could not be seen. Every document says so.
+    pub unseen: Vec<Unseen>,
 }
 
 impl Screen {
@@ -76,7 +81,7 @@ impl Screen {
         let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
         let out = BufWriter::new(AutoStream::auto(io::stdout().lock()));
-        Screen { out, width: width.or_else(terminal), invocation }
+        Screen { out, width: width.or_else(terminal), invocation, unseen: Vec::new() }
     }
 
     /// The width that lines should fit; none in a pipe.
@@ -90,7 +95,8 @@ impl Screen {
     }
 
     pub fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.out, document)?;
+        let unseen = unseen::documents(&self.unseen);
+        serde_json::to_writer_pretty(&mut self.out, &WithUnseen { document, unseen })?;
         writeln!(self)
     }
 
@@ -101,9 +107,19 @@ impl Screen {
     }
 
     pub fn yaml(&mut self, document: &impl Serialize) -> io::Result<()> {
-        let value = Value::from(serde_json::to_value(document)?);
+        let unseen = unseen::documents(&self.unseen);
+        let value = Value::from(serde_json::to_value(WithUnseen { document, unseen })?);
         self.write_all(to_yaml(&value).as_bytes())
     }
+}
+
+/// A document, and what could not be seen where it was made.
+#[derive(Serialize)]
+struct WithUnseen<'d, T> {
+    #[serde(flatten)]
+    document: &'d T,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unseen: Vec<UnseenDocument<'d>>,
 }
 
 impl Write for Screen {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use attache_cluster::{ClusterNews, KindChange};
 use attache_engine::change::{EffectiveChange, Leaf, LeafChange, StatusChange, TargetChange};
 use attache_engine::engine::Engine;
 use attache_engine::incremental::Report;
@@ -170,6 +171,32 @@ pub fn write_watching(engine: &Engine, files: usize) {
     let (objects, policies) = (counted(engine.objects().len(), "object"), counted(engine.policies().len(), "policy"));
     let text = format!("watching {objects} in {}, {policies} among them", counted(files, "file"));
     let _ = writeln!(anstream::stderr(), "{}", paint(DIM, text));
+}
+
+/// What there is to watch in a cluster, on standard error.
+pub fn write_watching_cluster(engine: &Engine, server: &str) {
+    let (objects, policies) = (counted(engine.objects().len(), "object"), counted(engine.policies().len(), "policy"));
+    let text = format!("watching {objects} in the cluster at {server}, {policies} among them");
+    let _ = writeln!(anstream::stderr(), "{}", paint(DIM, text));
+}
+
+/// Whether the cluster is in touch, and which kinds have come and gone, on standard error.
+pub fn write_contact(news: &ClusterNews) {
+    let mut stderr = anstream::stderr();
+    if let Some(why) = &news.out_of_touch {
+        let _ = writeln!(stderr, "{} {why}", paint(WARNING, "out of touch:"));
+    }
+    if let Some(after) = news.back_in_touch {
+        let text = format!("after {:.1} s; what happened meanwhile follows", after.as_secs_f64());
+        let _ = writeln!(stderr, "{} {text}", paint(GOOD, "back in touch:"));
+    }
+    for change in &news.kinds {
+        let text = match change {
+            KindChange::Came(resource) => format!("{resource} are followed from now on"),
+            KindChange::Went(resource) => format!("{resource} are not installed any more"),
+        };
+        let _ = writeln!(stderr, "{}", paint(DIM, text));
+    }
 }
 
 /// Files and folders that could not be used before, on standard error.

@@ -1,5 +1,6 @@
-//! Files, folders and standard input, read into objects.
+//! Files, folders, standard input and clusters, read into objects.
 
+mod cluster;
 mod contents;
 mod duplicates;
 mod excerpt;
@@ -21,9 +22,11 @@ use attache_engine::problem::Problem;
 use attache_engine::text::{self, Reading};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+pub use cluster::{LiveCluster, read_cluster};
 pub use excerpt::Excerpts;
 pub use files::{File, STDIN};
 pub use follow::{Followed, News};
+pub use notice::end_on_interrupt;
 
 use files::{Found, Origin};
 use progress::Progress;

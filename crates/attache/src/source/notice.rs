@@ -43,6 +43,19 @@ enum Signal {
     End,
 }
 
+/// Calls `end` at Ctrl-C. A second Ctrl-C ends the program without waiting for what is being written.
+pub fn end_on_interrupt(end: impl Fn() + Send + 'static) -> Result<(), Failure> {
+    let mut said = false;
+    let handler = move || {
+        if said {
+            std::process::exit(0);
+        }
+        said = true;
+        end();
+    };
+    ctrlc::set_handler(handler).map_err(|error| Problem::error(format!("cannot wait for Ctrl-C: {error}")).into())
+}
+
 impl Notices {
     /// With `every`, there are no notifications, and it is time to look each time so much time has passed.
     pub fn new(every: Option<Duration>) -> Notices {
@@ -66,16 +79,10 @@ impl Notices {
         notices
     }
 
-    /// From now on Ctrl-C is a wish to end. Who says it twice does not want to wait for what is being written.
+    /// From now on Ctrl-C is a wish to end.
     pub fn end_on_interrupt(&self) -> Result<(), Failure> {
-        let (sender, mut said) = (self.sender.clone(), false);
-        let handler = move || {
-            if said || sender.send(Signal::End).is_err() {
-                std::process::exit(0);
-            }
-            said = true;
-        };
-        ctrlc::set_handler(handler).map_err(|error| Problem::error(format!("cannot wait for Ctrl-C: {error}")).into())
+        let sender = self.sender.clone();
+        end_on_interrupt(move || _ = sender.send(Signal::End))
     }
 
     /// Waits until something happens to the files and then leaves them alone for a moment, or until it is `time`. Gives

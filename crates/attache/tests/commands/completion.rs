@@ -12,6 +12,7 @@ fn offered(line: &str) -> String {
         .args(words.iter().map(|word| word.trim_end_matches('│')))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env_clear()
+        .env("KUBECONFIG", "/nowhere/kubeconfig")
         .envs([("_ATTACHE_COMPLETE", "bash"), ("_CLAP_IFS", " ")])
         .env("_CLAP_COMPLETE_INDEX", at.to_string())
         .output()

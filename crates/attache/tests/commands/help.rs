@@ -65,8 +65,9 @@ fn as_a_plugin_of_kubectl_it_calls_itself_so_everywhere() {
             assert!(!rest.contains("attache "), "{help}");
         }
     }
-    let output = Command::new(&plugin).arg("topology").output().expect("the program runs");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("kubectl attache topology -f"), "{output:?}");
+    let bakery = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bakery");
+    let output = Command::new(&plugin).args(["describe", "httproute/cakes", "-f", bakery]).output().expect("it runs");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("kubectl attache explain"), "{output:?}");
     let output = Command::new(&plugin).args(["completions", "bash"]).output().expect("the program runs");
     assert!(String::from_utf8_lossy(&output.stderr).contains("`kubectl_complete-attache`"), "{output:?}");
 }

@@ -48,6 +48,8 @@ fn run_with(line: &str, input: &str) -> String {
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env_clear()
         .env("COLUMNS", "100")
+        // No cluster of whoever runs the tests is read.
+        .env("KUBECONFIG", "/nowhere/kubeconfig")
         .envs(variables)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -51,10 +51,9 @@ enum What {
 
 impl Get {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        // The kinds that are built in can be listed without any files.
-        let Input { snapshot: input, verdict } = match (self.what, global.files.is_empty()) {
-            (What::Kinds, true) => Input::empty(),
-            _ => Input::read(global, screen)?,
+        let Input { snapshot: input, verdict } = match self.what {
+            What::Kinds => Input::read_or_empty(global, screen)?,
+            What::Policies | What::Scopes => Input::read(global, screen)?,
         };
         if self.output == Some(Format::Wide) {
             screen.widen();

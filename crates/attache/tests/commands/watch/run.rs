@@ -41,6 +41,7 @@ impl Run {
             .args(arguments.split_whitespace())
             .current_dir(folder.path())
             .env_clear()
+            .env("KUBECONFIG", "/nowhere/kubeconfig")
             .env("COLUMNS", "100")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

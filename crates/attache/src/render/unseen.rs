@@ -1,0 +1,55 @@
+//! What of a cluster could not be seen, and what that could hide.
+
+use attache_cluster::{Unseen, UnseenReason};
+use attache_engine::problem::Problem;
+use serde::Serialize;
+
+use super::{cut, problem};
+
+/// How many kinds are named after an answer before the rest is only counted.
+const MOST: usize = 5;
+
+/// A kind of which not everything could be read.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnseenDocument<'u> {
+    resource: &'u str,
+    kind: &'u str,
+    reason: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    seen_in: &'u [String],
+}
+
+pub fn documents(unseen: &[Unseen]) -> Vec<UnseenDocument<'_>> {
+    unseen.iter().map(UnseenDocument::new).collect()
+}
+
+impl UnseenDocument<'_> {
+    fn new(unseen: &Unseen) -> UnseenDocument<'_> {
+        UnseenDocument {
+            resource: &unseen.resource,
+            kind: &unseen.kind,
+            reason: match unseen.reason {
+                UnseenReason::Forbidden => "Forbidden",
+                UnseenReason::Failed(_) => "Failed",
+            },
+            message: unseen.to_string(),
+            seen_in: &unseen.seen_in,
+        }
+    }
+}
+
+/// Says after an answer what it does not know: policies first, which may change it most.
+pub fn show(unseen: &[Unseen]) {
+    let mut unseen: Vec<&Unseen> = unseen.iter().collect();
+    unseen.sort_by_key(|it| !it.is_policy);
+    let shown = cut(unseen.len(), MOST);
+    for it in &unseen[..shown] {
+        problem::show(&Problem::warning(it.to_string()));
+    }
+    if shown < unseen.len() {
+        let message = format!("{} more kinds could not be read, or not everywhere", unseen.len() - shown);
+        problem::show(&Problem::warning(message).help("`-o json` names them all under `unseen`"));
+    }
+}

@@ -1,0 +1,319 @@
+//! Whole runs of the real program against a real API server.
+
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use attache_testenv::{Component, TestCluster};
+use serde_json::{Value, json};
+
+/// A bakery whose cakes are retried by a policy in a namespace of somebody else.
+const KINDS: &str = r#"
+apiVersion: v1
+kind: Namespace
+metadata: {name: infra}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: baker}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: retrypolicies.example.io
+  labels: {gateway.networking.k8s.io/policy: Inherited}
+spec:
+  group: example.io
+  scope: Namespaced
+  names: {plural: retrypolicies, singular: retrypolicy, kind: RetryPolicy, listKind: RetryPolicyList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"#;
+
+const OBJECTS: &str = r#"
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: oven}
+spec: {controllerName: example.io/oven}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: shop, namespace: infra}
+spec:
+  gatewayClassName: oven
+  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cakes, namespace: baker}
+spec:
+  parentRefs: [{name: shop, namespace: infra}]
+  rules: [{backendRefs: [{name: cakes, port: 80}]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cakes, namespace: baker}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: example.io/v1
+kind: RetryPolicy
+metadata: {name: be-patient, namespace: infra}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: shop}
+  retries: 5
+"#;
+
+fn open_bakery(cluster: &TestCluster) {
+    cluster.apply(KINDS);
+    cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd/retrypolicies.example.io"]);
+    cluster.apply(OBJECTS);
+}
+
+/// The cluster of the tests that leave it as it is.
+fn shared() -> Option<&'static TestCluster> {
+    static SHARED: OnceLock<Option<TestCluster>> = OnceLock::new();
+    SHARED.get_or_init(|| TestCluster::start().inspect(open_bakery)).as_ref()
+}
+
+fn attache(kubeconfig: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
+    command.env_clear().env("COLUMNS", "100").env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
+    command
+}
+
+/// What a command prints, its standard error and its exit code, with the server's address as `SERVER`.
+fn run(kubeconfig: &Path, line: &str) -> String {
+    let output = attache(kubeconfig).args(line.split_whitespace()).output().unwrap();
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.stderr.is_empty() {
+        text += &format!("--- stderr\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    if output.status.code() != Some(0) {
+        text += &format!("--- exit {}\n", output.status.code().unwrap());
+    }
+    let url = serde_json::from_str::<Value>(&std::fs::read_to_string(kubeconfig).unwrap()).unwrap();
+    text.replace(url["clusters"][0]["cluster"]["server"].as_str().unwrap(), "SERVER")
+}
+
+#[test]
+fn a_route_of_the_cluster_is_described() {
+    let Some(cluster) = shared() else { return };
+    let text = run(cluster.kubeconfig(), "effective httproute/cakes -n baker");
+    insta::assert_snapshot!(text, @r"
+    RetryPolicy.example.io   on Service/baker/cakes#80
+      retries: 5   RetryPolicy/infra/be-patient   on Gateway/infra/shop
+    ");
+    let text = run(cluster.kubeconfig(), "describe httproute/cakes -n baker");
+    assert!(text.contains("inherited   RetryPolicy/infra/be-patient"), "{text}");
+}
+
+#[test]
+fn the_namespace_of_the_context_is_the_one_that_is_meant() {
+    let Some(cluster) = shared() else { return };
+    let text = run(cluster.kubeconfig(), "describe httproute/cakes");
+    assert!(text.contains("exit 2"), "{text}");
+    assert!(run(cluster.kubeconfig(), "get policies -A -o name").contains("RetryPolicy/infra/be-patient"));
+    assert!(!run(cluster.kubeconfig(), "get policies").contains("be-patient"));
+    let config = cluster.folder().join("baker.kubeconfig");
+    let text = std::fs::read_to_string(cluster.kubeconfig()).unwrap();
+    std::fs::write(&config, text.replace("\"namespace\": \"default\"", "\"namespace\": \"baker\"")).unwrap();
+    assert!(run(&config, "describe httproute/cakes").starts_with("HTTPRoute/baker/cakes"));
+}
+
+#[test]
+fn a_plan_is_made_against_the_cluster() {
+    let Some(cluster) = shared() else { return };
+    insta::assert_snapshot!(run(cluster.kubeconfig(), "plan --delete retrypolicy/be-patient -n infra"), @r"
+    what is in force changes in 1 scope: 1 route, 1 backend, 1 namespace
+
+    RetryPolicy.example.io   on Service/baker/cakes#80
+      - retries: 5   RetryPolicy/infra/be-patient
+
+    POLICY                         BEFORE     AFTER
+    RetryPolicy/infra/be-patient   Enforced   gone
+    --- exit 1
+    ");
+    let file = cluster.folder().join("strict.yaml");
+    let policy = "apiVersion: example.io/v1\nkind: RetryPolicy\nmetadata: {name: strict}\nspec:\n  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: cakes}\n  retries: 1\n";
+    std::fs::write(&file, policy).unwrap();
+    // It names no namespace: like kubectl, that of `-n` is taken.
+    let text = run(cluster.kubeconfig(), &format!("plan --apply {} -n baker", file.display()));
+    assert!(text.contains("RetryPolicy/baker/strict"), "{text}");
+    assert!(text.contains("5 → 1") || text.contains("retries: 1"), "{text}");
+}
+
+#[test]
+fn what_may_not_be_read_is_said_after_the_answer() {
+    let Some(cluster) = shared() else { return };
+    let user = cluster.user("routes-only", None);
+    cluster.allow_reading(&user, None, "gateway.networking.k8s.io", "*");
+    cluster.allow_reading(&user, None, "", "namespaces,services");
+    let start = Instant::now();
+    while user.http().get("/api/v1/services").unwrap().status == 403
+        || user.http().get("/apis/gateway.networking.k8s.io/v1/gateways").unwrap().status == 403
+    {
+        assert!(start.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let text = run(&user.kubeconfig, "effective httproute/cakes -n baker");
+    assert!(
+        text.contains("warning: you may not list networkpolicies.networking.k8s.io: NetworkPolicies may affect"),
+        "{text}"
+    );
+    assert!(text.contains("you may not list customresourcedefinitions.apiextensions.k8s.io"), "{text}");
+    assert!(!text.contains("--- exit"), "{text}");
+    assert!(run(&user.kubeconfig, "effective httproute/cakes -n baker --strict").contains("--- exit 2"));
+    let output = attache(&user.kubeconfig).args(["effective", "-A", "-o", "json"]).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["kind"], "EffectivePolicyList");
+    let unseen = document["unseen"].as_array().unwrap();
+    let crds = unseen.iter().find(|it| it["kind"] == "CustomResourceDefinition").unwrap();
+    assert_eq!(crds["resource"], "customresourcedefinitions.apiextensions.k8s.io");
+    assert_eq!(crds["reason"], "Forbidden");
+}
+
+#[test]
+fn who_may_read_nothing_is_told_what_to_do() {
+    let Some(cluster) = shared() else { return };
+    let text = run(&cluster.user("stranger", None).kubeconfig, "get policies -A");
+    assert!(text.contains("error: there is nothing in the cluster at SERVER that you may read"), "{text}");
+    assert!(text.contains("--- exit 2"), "{text}");
+}
+
+#[test]
+fn errors_of_the_cluster_have_a_next_step() {
+    let Some(cluster) = shared() else { return };
+    insta::assert_snapshot!(run(cluster.kubeconfig(), "get policies --context prod"), @r"
+    --- stderr
+    error: there is no context `prod` in the kubeconfig
+      help: there are `test`
+    --- exit 2
+    ");
+    insta::assert_snapshot!(run(&cluster.expired_user("old").kubeconfig, "get policies"), @r"
+    --- stderr
+    error: SERVER does not accept your credentials
+      help: the credentials are wrong or have expired: log in again, then try `kubectl auth whoami`
+    --- exit 2
+    ");
+}
+
+#[test]
+fn kubectl_runs_it_as_a_plugin_and_completes_live_names() {
+    let Some(cluster) = shared() else { return };
+    let folder = cluster.folder().join("plugins");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["kubectl-attache", "kubectl_complete-attache"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_attache"), folder.join(name)).unwrap();
+    }
+    let kubectl = |arguments: &[&str]| {
+        let path = format!("{}:/usr/bin:/bin", folder.display());
+        let mut command = Command::new(&cluster.programs().kubectl);
+        command.env_clear().env("PATH", path).env("KUBECONFIG", cluster.kubeconfig()).args(arguments);
+        String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+    };
+    let text = kubectl(&["attache", "effective", "httproute/cakes", "-n", "baker"]);
+    assert!(text.contains("RetryPolicy/infra/be-patient"), "{text}");
+    let text = kubectl(&["__complete", "attache", "describe", "-n", "baker", "httproute/"]);
+    assert!(text.contains("httproute/cakes"), "{text}");
+    let text = kubectl(&["__complete", "attache", "describe", "retry"]);
+    assert!(text.contains("retrypolicy/"), "{text}");
+    let text = kubectl(&["__complete", "attache", "describe", "-n", "ba"]);
+    assert!(text.contains("baker"), "{text}");
+}
+
+/// A run of `watch`, whose lines can be waited for.
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl Watching {
+    fn start(cluster: &TestCluster, arguments: &[&str]) -> Watching {
+        let mut command = attache(cluster.kubeconfig());
+        command.arg("watch").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let streams: [Box<dyn std::io::Read + Send>; 2] =
+            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+        for stream in streams {
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                BufReader::new(stream).lines().map_while(Result::ok).for_each(|line| _ = sender.send(line));
+            });
+        }
+        let mut watching = Watching { child, lines, seen: Vec::new() };
+        watching.expect("watching ");
+        watching
+    }
+
+    /// Waits for a line that contains this.
+    #[track_caller]
+    fn expect(&mut self, text: &str) -> String {
+        let until = Instant::now() + Duration::from_secs(60);
+        while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            self.seen.push(line.clone());
+            if line.contains(text) {
+                return line;
+            }
+        }
+        let seen = self.seen.join("\n");
+        assert!(seen.is_empty() && text.is_empty(), "no line with `{text}` among:\n{seen}");
+        String::new()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn policy(name: &str, retries: u32) -> Value {
+    json!({"apiVersion": "example.io/v1", "kind": "RetryPolicy", "metadata": {"name": name}, "spec": {
+        "targetRef": {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "cakes"}, "retries": retries}})
+}
+
+const POLICIES: &str = "/apis/example.io/v1/namespaces/baker/retrypolicies";
+
+#[test]
+fn changes_of_the_cluster_are_shown_as_they_happen_also_across_restarts() {
+    let Some(mut cluster) = TestCluster::start() else { return };
+    open_bakery(&cluster);
+    let mut watching = Watching::start(&cluster, &["-A"]);
+    cluster.http().post(POLICIES, &policy("mine", 2)).unwrap().expect_success();
+    watching.expect("retries: 5 → 2");
+    cluster.kill(Component::ApiServer);
+    watching.expect("out of touch: the cluster at");
+    cluster.start_again(Component::ApiServer);
+    watching.expect("back in touch:");
+    cluster.http().patch(&format!("{POLICIES}/mine"), &json!({"spec": {"retries": 7}})).unwrap().expect_success();
+    watching.expect("retries: 2 → 7");
+    cluster.http().delete(&format!("{POLICIES}/mine")).unwrap().expect_success();
+    watching.expect("retries: 7 → 5");
+    // A kind that comes is followed, and gone with its CRD.
+    cluster.kubectl(&["delete", "crd", "retrypolicies.example.io", "--timeout=60s"]);
+    watching.expect("retrypolicies.example.io are not installed any more");
+    open_bakery(&cluster);
+    watching.expect("retrypolicies.example.io are followed from now on");
+    watching.expect("RetryPolicy/infra/be-patient");
+}
+
+#[test]
+fn an_interrupt_ends_watching_at_once() {
+    let Some(cluster) = shared() else { return };
+    let mut watching = Watching::start(cluster, &["-A"]);
+    let status = Command::new("kill").args(["-INT", &watching.child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    assert_eq!(watching.child.wait().unwrap().code(), Some(0));
+    std::io::stderr().flush().unwrap();
+}
