@@ -160,7 +160,7 @@ impl<'a> OfKind<'a> {
 
     /// Those that are such, in order.
     fn ids(&self, is_such: impl Fn(&ObjectRef) -> bool) -> Vec<&'a ObjectRef> {
-        let objects = self.wanted.iter().flat_map(|(group, kind)| self.objects.each(group, kind));
+        let objects = self.wanted.iter().flat_map(|(group, kind)| self.objects.each_of_kind(group, kind));
         let only_named = self.topology.named().filter(|id| self.wanted.contains(&(&id.group, &id.kind)));
         let all = objects.map(|(_, object)| &object.id).chain(only_named);
         let mut ids: Vec<&ObjectRef> = all.filter(|id| is_such(id)).collect();

@@ -199,7 +199,7 @@ impl ClusterFollower {
                 for object in listing.objects {
                     self.look_at_crd(object.id.name.to_string());
                 }
-                for (_, object) in now.each(CRD_GROUP, CRD_KIND) {
+                for (_, object) in now.each_of_kind(CRD_GROUP, CRD_KIND) {
                     self.look_at_crd(object.id.name.to_string());
                 }
             }
@@ -382,7 +382,7 @@ fn existing(resource: &ApiResource, namespace: Option<&str>, now: &Objects, edit
     let is_meant = |id: &ObjectRef| {
         id.group == resource.group && id.kind == resource.kind && namespace.is_none_or(|it| id.namespace == it)
     };
-    let before = now.each(&resource.group, &resource.kind).map(|(_, object)| object.id.clone());
+    let before = now.each_of_kind(&resource.group, &resource.kind).map(|(_, object)| object.id.clone());
     let mut ids: HashSet<ObjectRef> = before.filter(is_meant).collect();
     for edit in edits.iter().filter(|edit| is_meant(edit.id())) {
         match edit {
@@ -398,7 +398,7 @@ fn objects_after(now: &Objects, edits: &[Edit]) -> Vec<Object> {
     let described = [(CRD_GROUP, CRD_KIND), ("attache.dev", "PolicyKind")];
     let mut objects: BTreeMap<ObjectRef, Object> = described
         .iter()
-        .flat_map(|(group, kind)| now.each(group, kind))
+        .flat_map(|(group, kind)| now.each_of_kind(group, kind))
         .map(|(_, object)| (object.id.clone(), object.clone()))
         .collect();
     for edit in edits {

@@ -134,7 +134,7 @@ impl Engine {
         let mut found: Vec<Problem> = Vec::new();
         for kind in self.models.kinds() {
             if let DictatedBy::Annotation(annotation) = &self.kinds.get(kind).merging.dictated_by {
-                let routes = self.objects.each("gateway.networking.k8s.io", "HTTPRoute");
+                let routes = self.objects.each_of_kind("gateway.networking.k8s.io", "HTTPRoute");
                 found.extend(routes.filter_map(|(_, route)| annotation.check(route)));
             }
         }

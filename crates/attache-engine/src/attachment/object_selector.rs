@@ -49,7 +49,7 @@ impl<'o> TargetResolver<'o> {
         selector: &TargetSelector,
     ) -> impl Iterator<Item = (ObjectId, &'o Object)> {
         let is_global = is_global(policy, kind);
-        self.objects.each(&selector.group, &selector.kind).filter(move |(_, object)| {
+        self.objects.each_of_kind(&selector.group, &selector.kind).filter(move |(_, object)| {
             let is_own = object.id.namespace == policy.id.namespace;
             let is_in_reach = match &selector.namespaces {
                 NamespaceSelection::Same => is_own || is_global,

@@ -106,7 +106,7 @@ fn fulfils(predicates: &[Value], target: &Object) -> bool {
 }
 
 pub fn each<'o>(objects: &'o Objects, kind: &KindName) -> impl Iterator<Item = (crate::object::ObjectId, &'o Object)> {
-    objects.each(group(kind), &kind.kind)
+    objects.each_of_kind(group(kind), &kind.kind)
 }
 
 pub fn group(kind: &KindName) -> &str {

@@ -198,7 +198,7 @@ impl<'o> TargetResolver<'o> {
     }
 
     fn not_found(&self, target: &ObjectRef) -> AttachmentError {
-        let same_kind = self.objects.each(&target.group, &target.kind).map(|(_, object)| &object.id);
+        let same_kind = self.objects.each_of_kind(&target.group, &target.kind).map(|(_, object)| &object.id);
         let beside = same_kind.filter(|other| other.namespace == target.namespace).map(|other| other.name.as_str());
         let similar = names::nearest(&target.name, beside).first().map(SmolStr::new);
         AttachmentError::TargetNotFound { target: target.clone(), similar }

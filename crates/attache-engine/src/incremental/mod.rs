@@ -188,7 +188,7 @@ impl IncrementalEngine {
 
     /// Builds everything anew, with ids that have no gaps.
     fn rebuild(&mut self, objects: &Objects) {
-        let engine = Engine::new(objects.tidy(), &self.built_in, self.settings.clone());
+        let engine = Engine::new(objects.compacted(), &self.built_in, self.settings.clone());
         *self = IncrementalEngine::of(
             engine,
             std::mem::take(&mut self.built_in),

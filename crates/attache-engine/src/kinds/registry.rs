@@ -36,7 +36,7 @@ impl Registry {
         let mut kinds: Vec<PolicyKind> = Vec::new();
         let known =
             |kinds: &[PolicyKind], group: &str, kind: &str| kinds.iter().any(|k| k.group == group && k.kind == kind);
-        for (_, document) in objects.each(GROUP, KIND) {
+        for (_, document) in objects.each_of_kind(GROUP, KIND) {
             match PolicyKind::read(document, KindOrigin::Given(file_of(document)), &settings.strategies) {
                 Ok(kind) if known(&kinds, &kind.group, &kind.kind) => problems.push(
                     Problem::error(format!("`{}` is described twice", kind.full_name()))
@@ -53,7 +53,7 @@ impl Registry {
             }
         }
         let mut unlabelled = Vec::new();
-        for (id, crd) in objects.each(infer::CRD_GROUP, infer::CRD_KIND) {
+        for (id, crd) in objects.each_of_kind(infer::CRD_GROUP, infer::CRD_KIND) {
             let Some(found) = infer::Crd::read(crd) else { continue };
             if let Some(kind) = kinds.iter_mut().find(|kind| found.defines(kind)) {
                 kind.merging.whole.extend(found.string_maps());

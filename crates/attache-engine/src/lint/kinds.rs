@@ -23,7 +23,7 @@ pub fn unknown(subject: Subject<'_>, findings: &mut Findings) {
         if is_known || group == GROUP || is_unlabelled(group, kind) {
             continue;
         }
-        let mut alike = objects.each(group, kind).filter_map(|(_, object)| Some((object, target(object)?)));
+        let mut alike = objects.each_of_kind(group, kind).filter_map(|(_, object)| Some((object, target(object)?)));
         let Some((first, path)) = alike.next() else { continue };
         let more = match alike.count() {
             0 => String::new(),

@@ -28,11 +28,11 @@ pub struct Objects {
     slots: PersistentVec<Option<Arc<Object>>>,
     by_ref: PersistentIndex,
     count: usize,
-    order: Order,
+    sorted_ids: SortedIds,
 }
 
 impl Objects {
-    /// Of several objects with one name the last is kept.
+    /// A snapshot of these objects. Of several objects with the same identity, the last one is kept.
     pub fn new(list: Vec<Object>) -> Self {
         let mut list: Vec<Arc<Object>> = list.into_par_iter().map(Arc::new).collect();
         list.par_sort_by(|a, b| a.id.cmp(&b.id));
@@ -41,31 +41,33 @@ impl Objects {
             list.dedup_by(|a, b| a.id == b.id);
             list.reverse();
         }
-        Objects::sorted(list)
+        Objects::from_sorted(list)
     }
 
-    fn sorted(list: Vec<Arc<Object>>) -> Self {
+    /// A snapshot of objects that are sorted by identity.
+    fn from_sorted(list: Vec<Arc<Object>>) -> Self {
         let count = list.len();
         let hashes: Vec<u64> = list.par_iter().map(|object| hash(&object.id)).collect();
         let by_ref = PersistentIndex::new(hashes.into_iter().zip(0..count as u32));
-        let order = Order::known((0..count as u32).map(ObjectId).collect());
-        Objects { slots: list.into_iter().map(Some).collect(), by_ref, count, order }
+        let sorted_ids = SortedIds::new((0..count as u32).map(ObjectId).collect());
+        Objects { slots: list.into_iter().map(Some).collect(), by_ref, count, sorted_ids }
     }
 
-    /// The same objects, with ids in their order and none between.
-    pub(crate) fn tidy(&self) -> Self {
-        Objects::sorted(self.order().iter().filter_map(|id| self.slot(id.0).cloned()).collect())
+    /// The same objects with new ids, in order and without gaps.
+    pub(crate) fn compacted(&self) -> Self {
+        Objects::from_sorted(self.sorted_ids().iter().filter_map(|id| self.slot(id.0).cloned()).collect())
     }
 
+    /// The id of the object with this identity.
     pub fn find(&self, id: &ObjectRef) -> Option<ObjectId> {
         self.lookup(&id.group, &id.kind, &id.namespace, &id.name)
     }
 
-    /// As [`Objects::find`], for those who have the parts only.
+    /// As [`Objects::find`], from the parts of the identity.
     pub fn lookup(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<ObjectId> {
-        let parts = Parts { group, kind, namespace, name };
-        let is_it = |at| self.slot(at).is_some_and(|object| parts.are(&object.id));
-        self.by_ref.find(hash(&parts), is_it).map(ObjectId)
+        let wanted = BorrowedRef { group, kind, namespace, name };
+        let is_wanted = |at| self.slot(at).is_some_and(|object| wanted.equals(&object.id));
+        self.by_ref.find(hash(&wanted), is_wanted).map(ObjectId)
     }
 
     /// The object with this id, or `None` if it was deleted. Use `objects[id]` for ids of the same snapshot.
@@ -82,87 +84,93 @@ impl Objects {
         self.slots.get(at as usize)?.as_ref()
     }
 
+    /// All objects with their ids, in the order of group, kind, namespace and name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (ObjectId, &Object)> + Clone {
-        self.order().iter().map(|id| (*id, &self[*id]))
+        self.sorted_ids().iter().map(|id| (*id, &self[*id]))
     }
 
+    /// How many objects there are.
     pub fn len(&self) -> usize {
         self.count
     }
 
+    /// Whether there is no object.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The next id that was never used.
-    fn next(&self) -> ObjectId {
+    /// The lowest id that was never used.
+    fn unused_id(&self) -> ObjectId {
         ObjectId(self.slots.len() as u32)
     }
 
-    /// Group and kind of everything there is, each once, in order.
+    /// The group and kind of all objects, each once, in order.
     pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut rest = self.order();
+        let mut rest = self.sorted_ids();
         std::iter::from_fn(move || {
             let first = &self[*rest.first()?].id;
-            let is_like_it = |id: &ObjectRef| id.kind == first.kind && id.group == first.group;
-            rest = &rest[rest.partition_point(|id| is_like_it(&self[*id].id))..];
+            let is_same = |id: &ObjectRef| id.kind == first.kind && id.group == first.group;
+            rest = &rest[rest.partition_point(|id| is_same(&self[*id].id))..];
             Some((first.group.as_str(), first.kind.as_str()))
         })
     }
 
     /// The ids of all objects of one kind, in order.
     pub fn of_kind(&self, group: &str, kind: &str) -> &[ObjectId] {
-        self.between(self.order(), |id| (id.group.as_str(), id.kind.as_str()).cmp(&(group, kind)))
+        self.range(self.sorted_ids(), |id| (id.group.as_str(), id.kind.as_str()).cmp(&(group, kind)))
     }
 
     /// The ids of all objects of one kind in one namespace, in order.
-    pub fn within(&self, group: &str, kind: &str, namespace: &str) -> &[ObjectId] {
-        self.between(self.of_kind(group, kind), |id| id.namespace.as_str().cmp(namespace))
+    pub fn of_kind_in(&self, group: &str, kind: &str, namespace: &str) -> &[ObjectId] {
+        self.range(self.of_kind(group, kind), |id| id.namespace.as_str().cmp(namespace))
     }
 
-    /// The objects of one kind, in order.
-    pub fn each(&self, group: &str, kind: &str) -> impl Iterator<Item = (ObjectId, &Object)> {
+    /// All objects of one kind with their ids, in order.
+    pub fn each_of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = (ObjectId, &Object)> {
         self.of_kind(group, kind).iter().map(|id| (*id, &self[*id]))
     }
 
-    fn between<'i>(&self, ids: &'i [ObjectId], compare: impl Fn(&ObjectRef) -> Ordering) -> &'i [ObjectId] {
+    /// The part of `ids`, which are in order, whose identities `compare` equal.
+    fn range<'i>(&self, ids: &'i [ObjectId], compare: impl Fn(&ObjectRef) -> Ordering) -> &'i [ObjectId] {
         let start = ids.partition_point(|id| compare(&self[*id].id).is_lt());
         let end = ids.partition_point(|id| compare(&self[*id].id).is_le());
         &ids[start..end]
     }
 
-    fn order(&self) -> &[ObjectId] {
-        self.order.get(self)
+    fn sorted_ids(&self) -> &[ObjectId] {
+        self.sorted_ids.get(self)
     }
 
-    /// Whether most ids are those of nobody.
+    /// Whether most ids are free, so that [`Objects::compacted`] saves memory.
     pub(crate) fn is_sparse(&self) -> bool {
-        const FEW: usize = 4096;
-        self.slots.len() > FEW && self.count < self.slots.len() / 4
+        const MIN_SLOTS: usize = 4096;
+        self.slots.len() > MIN_SLOTS && self.count < self.slots.len() / 4
     }
 
-    /// Puts an object in the place of the one with its name, or else at one that is free, or new.
-    pub(crate) fn put(&mut self, object: Arc<Object>, free: impl FnOnce() -> Option<ObjectId>) -> ObjectId {
+    /// Adds an object, or replaces the one with the same identity. A new object gets the id that `free_id` returns, or one that
+    /// was never used.
+    pub(crate) fn put(&mut self, object: Arc<Object>, free_id: impl FnOnce() -> Option<ObjectId>) -> ObjectId {
         let known = self.find(&object.id);
-        let id = known.or_else(free).unwrap_or(self.next());
+        let id = known.or_else(free_id).unwrap_or(self.unused_id());
         let hash = hash(&object.id);
         *self.slots.entry(id.0 as usize) = Some(object);
         if known.is_none() {
             let slots = &self.slots;
             self.by_ref.insert(hash, id.0, |at| hash_at(slots, at));
             self.count += 1;
-            self.order.add(id);
+            self.sorted_ids.add(id);
         }
         id
     }
 
+    /// Removes an object. Its id is free from the next snapshot on.
     pub(crate) fn remove(&mut self, id: ObjectId) -> Option<Arc<Object>> {
         let object = self.slot(id.0).cloned()?;
         let slots = &self.slots;
         self.by_ref.remove(hash(&object.id), id.0, |at| hash_at(slots, at));
         *self.slots.entry(id.0 as usize) = None;
         self.count -= 1;
-        self.order.remove(id);
+        self.sorted_ids.remove(id);
         Some(object)
     }
 }
@@ -184,47 +192,47 @@ fn hash_at(slots: &PersistentVec<Option<Arc<Object>>>, at: u32) -> u64 {
     slots[at as usize].as_ref().map_or(0, |object| hash(&object.id))
 }
 
-/// All ids in the order of what they stand for. After edits it is mended when somebody asks, and not before.
+/// All ids in the order of their objects' identities. After edits the order is updated when it is needed.
 #[derive(Clone, Debug, Default)]
-struct Order {
+struct SortedIds {
     ids: OnceLock<Arc<[ObjectId]>>,
-    /// How it was, and what was taken from it and added to it since.
+    /// The order before the edits in `removed` and `added`. `None` if all ids must be sorted again.
     before: Option<Arc<[ObjectId]>>,
-    gone: Vec<ObjectId>,
-    new: Vec<ObjectId>,
+    removed: Vec<ObjectId>,
+    added: Vec<ObjectId>,
 }
 
-impl Order {
-    /// With more edits than these it is as well sorted anew.
-    const MANY: usize = 1024;
+impl SortedIds {
+    /// After more edits than this, all ids are sorted again.
+    const MAX_EDITS: usize = 1024;
 
-    fn known(ids: Arc<[ObjectId]>) -> Order {
-        Order { ids: OnceLock::from(ids), ..Order::default() }
+    fn new(ids: Arc<[ObjectId]>) -> SortedIds {
+        SortedIds { ids: OnceLock::from(ids), ..SortedIds::default() }
     }
 
-    fn edit(&mut self) {
+    fn start_edit(&mut self) {
         if let Some(ids) = self.ids.take() {
-            *self = Order { before: Some(ids), ..Order::default() };
-        } else if self.gone.len() + self.new.len() > Order::MANY {
-            *self = Order::default();
+            *self = SortedIds { before: Some(ids), ..SortedIds::default() };
+        } else if self.removed.len() + self.added.len() > SortedIds::MAX_EDITS {
+            *self = SortedIds::default();
         }
     }
 
     fn add(&mut self, id: ObjectId) {
-        self.edit();
+        self.start_edit();
         if self.before.is_some() {
-            self.new.push(id);
+            self.added.push(id);
         }
     }
 
     fn remove(&mut self, id: ObjectId) {
-        self.edit();
+        self.start_edit();
         if self.before.is_none() {
             return;
         }
-        match self.new.iter().position(|it| *it == id) {
-            Some(at) => drop(self.new.swap_remove(at)),
-            None => self.gone.push(id),
+        match self.added.iter().position(|added| *added == id) {
+            Some(at) => drop(self.added.swap_remove(at)),
+            None => self.removed.push(id),
         }
     }
 
@@ -232,7 +240,7 @@ impl Order {
         if let Some(known) = self.ids.get() {
             return known;
         }
-        // Maybe in parallel, and so not below: who waits for other threads must not keep them waiting.
+        // Sort outside of `get_or_init`: rayon inside it can deadlock.
         let sorted = self.sorted(objects);
         self.ids.get_or_init(|| sorted)
     }
@@ -245,13 +253,13 @@ impl Order {
             ids.par_sort_by(|a, b| name(a).cmp(name(b)));
             return ids.into();
         };
-        let mut new = self.new.clone();
-        new.sort_by(|a, b| name(a).cmp(name(b)));
-        let mut gone = self.gone.clone();
-        gone.sort_unstable();
+        let mut added = self.added.clone();
+        added.sort_by(|a, b| name(a).cmp(name(b)));
+        let mut removed = self.removed.clone();
+        removed.sort_unstable();
         let mut ids = Vec::with_capacity(objects.count);
-        let mut kept = before.iter().filter(|id| gone.binary_search(id).is_err()).copied().peekable();
-        for id in new {
+        let mut kept = before.iter().filter(|id| removed.binary_search(id).is_err()).copied().peekable();
+        for id in added {
             while let Some(other) = kept.next_if(|other| name(other) < name(&id)) {
                 ids.push(other);
             }
@@ -262,18 +270,72 @@ impl Order {
     }
 }
 
-/// An [`ObjectRef`] that borrows: to look one up costs no allocation. Hashes as `ObjectRef` does, field by field.
+/// A borrowed [`ObjectRef`], with the same hash: a lookup needs no allocation.
 #[derive(Hash)]
-struct Parts<'a> {
+struct BorrowedRef<'a> {
     group: &'a str,
     kind: &'a str,
     namespace: &'a str,
     name: &'a str,
 }
 
-impl Parts<'_> {
-    fn are(&self, id: &ObjectRef) -> bool {
-        // Names differ most.
+impl BorrowedRef<'_> {
+    fn equals(&self, id: &ObjectRef) -> bool {
+        // The name first: it differs most often.
         self.name == id.name && self.namespace == id.namespace && self.kind == id.kind && self.group == id.group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn service(name: &str) -> Object {
+        let document = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "n"}});
+        Object::from_json(&document).unwrap_or_default()
+    }
+
+    fn names(objects: &Objects) -> Vec<&str> {
+        objects.iter().map(|(_, object)| object.id.name.as_str()).collect()
+    }
+
+    #[test]
+    fn ids_are_in_the_order_of_identities_and_the_last_duplicate_is_kept() {
+        let newer = Object { version: "v2".into(), ..service("a") };
+        let objects = Objects::new(vec![service("c"), service("a"), service("b"), newer]);
+        assert_eq!(names(&objects), ["a", "b", "c"]);
+        assert_eq!(objects.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(objects[ObjectId(0)].version, "v2");
+    }
+
+    #[test]
+    fn an_id_stays_until_its_object_is_removed_and_is_then_free() {
+        let before = Objects::new(vec![service("a"), service("b")]);
+        let mut after = before.clone();
+        assert_eq!(after.put(Arc::new(service("b")), || None), ObjectId(1));
+        after.remove(ObjectId(0));
+        assert!(before.get(ObjectId(0)).is_some() && after.get(ObjectId(0)).is_none());
+        assert_eq!(after.put(Arc::new(service("c")), || None), ObjectId(2));
+        assert_eq!(after.put(Arc::new(service("d")), || Some(ObjectId(0))), ObjectId(0));
+        assert_eq!((names(&before), names(&after)), (vec!["a", "b"], vec!["b", "c", "d"]));
+        assert_eq!(after.find(&service("d").id), Some(ObjectId(0)));
+        assert_eq!(names(&after.compacted()), ["b", "c", "d"]);
+        assert_eq!(after.compacted().find(&service("d").id), Some(ObjectId(2)));
+    }
+
+    #[test]
+    fn the_order_is_updated_after_any_number_of_edits() {
+        let mut objects = Objects::new((0..10).map(|i| service(&format!("m{i}"))).collect());
+        for edits in [3, 2 * SortedIds::MAX_EDITS] {
+            for i in 0..edits {
+                objects.put(Arc::new(service(&format!("n{}", i % 500))), || None);
+                let id = objects.find(&service(&format!("n{}", (i * 7) % 500)).id);
+                id.into_iter().for_each(|id| drop(objects.remove(id)));
+            }
+            let names = names(&objects);
+            assert!(names.is_sorted() && names.len() == objects.len(), "{names:?}");
+        }
     }
 }

@@ -32,7 +32,7 @@ pub struct Policies(PersistentVec<Option<Arc<Policy>>>);
 impl Policies {
     pub fn read<'k>(objects: &Objects, kinds: &'k Registry) -> Policies {
         let of_kind = |(id, kind): (KindId, &'k PolicyKind)| {
-            objects.each(&kind.group, &kind.kind).map(move |(object, it)| (object, it, id, kind))
+            objects.each_of_kind(&kind.group, &kind.kind).map(move |(object, it)| (object, it, id, kind))
         };
         let mut all: Vec<_> = kinds.iter().flat_map(of_kind).collect();
         all.sort_by_key(|(object, ..)| *object);

@@ -82,7 +82,7 @@ fn named(objects: &Objects, virtual_targets: &[ObjectRef], surveys: &[Survey]) -
     let homes: BTreeSet<&str> = homes.chain(virtual_targets.iter().map(|id| id.namespace.as_str())).collect();
     let mut named: BTreeSet<ObjectRef> = virtual_targets.iter().cloned().collect();
     named.extend(homes.into_iter().filter(|home| !home.is_empty()).map(namespace));
-    named.extend(objects.each(GATEWAY_API, "Gateway").filter_map(|(_, gateway)| class_of(gateway)));
+    named.extend(objects.each_of_kind(GATEWAY_API, "Gateway").filter_map(|(_, gateway)| class_of(gateway)));
     named.into_iter().filter(|id| objects.find(id).is_none()).collect()
 }
 

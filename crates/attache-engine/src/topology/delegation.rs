@@ -68,7 +68,7 @@ pub fn children<'o>(
             (labelled.filter(here).collect(), query)
         }
         (None, "" | "*") => {
-            let all = objects.within(GATEWAY_API, "HTTPRoute", backend.namespace).iter().copied();
+            let all = objects.of_kind_in(GATEWAY_API, "HTTPRoute", backend.namespace).iter().copied();
             (all.collect(), DelegationQuery::Namespace(backend.namespace.into()))
         }
         (None, _) => {

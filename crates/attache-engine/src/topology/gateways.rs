@@ -39,7 +39,7 @@ pub fn refuse_orphan(index: &Index, id: ObjectId, found: &mut Found) {
 /// The ListenerSets of each Gateway, the oldest first.
 pub fn listener_sets(index: &Index, found: &mut Found) -> HashMap<ObjectId, Vec<ObjectId>> {
     let mut sets: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
-    for (id, set) in LISTENER_SETS.iter().flat_map(|(group, kind)| index.objects.each(group, kind)) {
+    for (id, set) in LISTENER_SETS.iter().flat_map(|(group, kind)| index.objects.each_of_kind(group, kind)) {
         match gateway_of(index.objects, set) {
             Some(gateway) => sets.entry(gateway).or_default().push(id),
             None => refuse_orphan(index, id, found),

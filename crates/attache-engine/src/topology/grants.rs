@@ -16,7 +16,7 @@ pub struct Grants {
 impl Grants {
     pub fn of(objects: &Objects) -> Self {
         let mut grants = Grants::default();
-        for (id, grant) in objects.each(GATEWAY_API, "ReferenceGrant") {
+        for (id, grant) in objects.each_of_kind(GATEWAY_API, "ReferenceGrant") {
             grants.add(&grant.id.namespace, id);
         }
         grants

@@ -54,7 +54,7 @@ impl<'o> Index<'o> {
     pub fn labelled(&self, label: &'static str, value: &'o str) -> &[ObjectId] {
         let labelled = self.labelled.get_or_init(|| {
             let mut labelled: HashMap<_, Vec<ObjectId>> = HashMap::new();
-            for (id, route) in self.objects.each(GATEWAY_API, "HTTPRoute") {
+            for (id, route) in self.objects.each_of_kind(GATEWAY_API, "HTTPRoute") {
                 for (_, label) in BY_LABEL {
                     if let Some(value) = route.labels().get_str(label) {
                         labelled.entry((label, value)).or_default().push(id);

@@ -34,7 +34,7 @@ pub fn all(topology: &Topology, index: &Index) -> (Found, HashMap<ObjectId, u32>
 fn link_gateways(topology: &Topology, index: &Index) -> Found {
     let mut found = Found::default();
     let sets = gateways::listener_sets(index, &mut found);
-    for (id, gateway) in index.objects.each(GATEWAY_API, "Gateway") {
+    for (id, gateway) in index.objects.each_of_kind(GATEWAY_API, "Gateway") {
         found.links.extend(class(topology, index.objects, gateway).map(|class| (class, NodeId::whole(id))));
         gateways::link(index, id, sets.get(&id).map_or(&[], Vec::as_slice), &mut found);
     }

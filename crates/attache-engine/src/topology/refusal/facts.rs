@@ -59,7 +59,7 @@ pub struct MissingObject {
 
 impl MissingObject {
     pub(in crate::topology) fn new(objects: &Objects, named: &Reference) -> MissingObject {
-        let existing = objects.within(named.group, named.kind, named.namespace).iter();
+        let existing = objects.of_kind_in(named.group, named.kind, named.namespace).iter();
         MissingObject {
             object: named.object_ref(),
             existing: existing.map(|id| objects[*id].id.name.clone()).collect(),
