@@ -98,7 +98,7 @@ pub fn effective_policy(input: &Snapshot, model: &Model, scope: &Scope) -> Effec
     let effective = model.effective(input.engine.view(), scope.chain);
     let topology = input.engine.topology();
     let end = scope.nodes.last().map(|end| topology.whole(*end));
-    let object = end.and_then(|end| topology.node(end).owner.object());
+    let object = end.and_then(|end| topology[end].owner.object());
     let merged = object.map(|object| input.engine.merged(model, object)).unwrap_or_default();
     EffectivePolicy {
         policy_kind: model.kind.full_name(),
@@ -150,7 +150,7 @@ fn origins(input: &Snapshot, effective: &fold::EffectivePolicy) -> Vec<Origin> {
 /// Where the kind merges into the objects at the ends of the scopes: the objects as they will behave.
 pub fn merged(input: &Snapshot, most: usize, model: &Model, group: &Group) -> Vec<(ObjectId, Merged)> {
     let topology = input.engine.topology();
-    let objects = group.ends.iter().filter_map(|end| topology.node(*end).owner.object());
+    let objects = group.ends.iter().filter_map(|end| topology[*end].owner.object());
     let objects: BTreeSet<ObjectId> = objects.take(most).collect();
     let merged = objects
         .into_iter()

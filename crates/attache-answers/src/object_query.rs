@@ -30,8 +30,7 @@ pub struct Target {
 impl Target {
     /// Whether a node is it, or a section of it.
     pub fn has(&self, node: NodeId, objects: &Objects, topology: &Topology) -> bool {
-        *topology.id(objects, node) == self.id
-            && (self.section.is_none() || topology.node(node).section == self.section)
+        *topology.id(objects, node) == self.id && (self.section.is_none() || topology[node].section == self.section)
     }
 }
 
@@ -173,7 +172,7 @@ impl<'a> OfKind<'a> {
 fn find_section(id: &ObjectRef, wanted: &str, objects: &Objects, topology: &Topology) -> Result<SmolStr, Box<Problem>> {
     let whole = topology.find(objects, id);
     let nodes = whole.into_iter().flat_map(|node| topology.sections(node));
-    let sections: Vec<&SmolStr> = nodes.filter_map(|node| topology.node(node).section.as_ref()).collect();
+    let sections: Vec<&SmolStr> = nodes.filter_map(|node| topology[node].section.as_ref()).collect();
     if let Some(section) = sections.iter().find(|section| **section == wanted) {
         return Ok((*section).clone());
     }

@@ -131,7 +131,7 @@ pub fn request_trace(
     why: bool,
 ) -> RequestTraceDocument {
     let topology = input.engine.topology();
-    let section = |node| topology.node(node).section.as_ref().map(ToString::to_string);
+    let section = |node| topology[node].section.as_ref().map(ToString::to_string);
     let (rule, via) = match trace.rules.split_last() {
         Some((last, above)) => (Some(last.rule), above),
         None => (None, &[][..]),

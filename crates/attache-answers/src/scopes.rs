@@ -75,10 +75,10 @@ impl Focus {
     /// gives to those below that have nothing of their own; a Namespace, for what is in force in it.
     pub fn on(input: &Snapshot, target: &Target) -> Focus {
         let nodes = input.nodes(target);
-        if nodes.iter().any(|node| input.engine.topology().node(*node).level == Level::Namespace) {
+        if nodes.iter().any(|node| input.engine.topology()[*node].level == Level::Namespace) {
             return Focus::Everything { namespace: Some(target.id.name.to_string()) };
         }
-        let serves = |node: &NodeId| input.engine.topology().node(*node).level >= Level::Route;
+        let serves = |node: &NodeId| input.engine.topology()[*node].level >= Level::Route;
         if nodes.iter().any(serves) { Focus::Through(nodes) } else { Focus::At(nodes) }
     }
 
@@ -95,7 +95,7 @@ impl Focus {
                 let topology = input.engine.topology();
                 let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
                 // A label may say which Gateway stands before a Service.
-                let is_gateway = |node: NodeId| topology.node(node).level <= Level::Gateway;
+                let is_gateway = |node: NodeId| topology[node].level <= Level::Gateway;
                 let way = |node: NodeId| below.contains(&node) || above.contains(&node) || is_gateway(node);
                 for target in self.targets(input, model, nodes) {
                     model.scopes_within(view, target, &way, &mut |scope| {
@@ -166,10 +166,9 @@ pub fn scope_name(input: &Snapshot, scope: &Scope) -> String {
 pub fn short_path(input: &Snapshot, nodes: &[NodeId]) -> String {
     let topology = input.engine.topology();
     let goes_without_saying = |at: usize, node: NodeId| {
-        let next = nodes.get(at + 1).map(|next| topology.node(*next));
-        let section_follows =
-            next.is_some_and(|next| next.section.is_some() && next.owner == topology.node(node).owner);
-        section_follows || topology.node(node).level == Level::Namespace && nodes.len() > 1
+        let next = nodes.get(at + 1).map(|next| &topology[*next]);
+        let section_follows = next.is_some_and(|next| next.section.is_some() && next.owner == topology[node].owner);
+        section_follows || topology[node].level == Level::Namespace && nodes.len() > 1
     };
     let said = nodes.iter().enumerate().filter(|(at, node)| !goes_without_saying(*at, **node));
     said.map(|(_, node)| input.name(*node)).collect::<Vec<_>>().join(" > ")

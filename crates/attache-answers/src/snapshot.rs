@@ -169,7 +169,7 @@ impl Snapshot {
     pub fn what(&self, node: NodeId) -> String {
         let topology = self.engine.topology();
         let kind = &topology.id(self.engine.objects(), node).kind;
-        match topology.node(node).level {
+        match topology[node].level {
             Level::Listener => format!("{kind} listener"),
             Level::RouteRule => format!("{kind} rule"),
             Level::BackendPort => format!("{kind} port"),

@@ -193,7 +193,7 @@ pub fn cut_out(input: &Snapshot, nodes: &[NodeId]) -> Graph {
     let lives_in = nodes.iter().filter_map(|node| topology.namespace(*node));
     let namespaces: BTreeSet<NodeId> = lives_in.collect();
     // What stands at no level, links to nothing and carries nothing is there, but has no part in this.
-    let matters = |node: &NodeId| match topology.node(*node).level {
+    let matters = |node: &NodeId| match topology[*node].level {
         Level::Namespace => false,
         Level::Other if attached.contains_key(node) => true,
         Level::Other => !topology.parents(*node).is_empty() || !topology.children(*node).is_empty(),
@@ -207,7 +207,7 @@ pub fn cut_out(input: &Snapshot, nodes: &[NodeId]) -> Graph {
         graph.nodes.push(Vertex {
             id,
             policies: attached.remove(node).unwrap_or_default(),
-            level: Some(topology.node(*node).level),
+            level: Some(topology[*node].level),
             namespace: topology.namespace(*node).and_then(|namespace| at.get(&namespace).copied()),
             count: 1,
         });

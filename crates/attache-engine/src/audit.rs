@@ -76,14 +76,14 @@ impl Engine {
         };
         for target in model.effective_targets(view) {
             // Nothing else on the way to a backend is one: its scopes need only be counted.
-            let is_alone = |level: Level| level == Level::Backend && self.topology().node(target).level == level;
+            let is_alone = |level: Level| level == Level::Backend && self.topology()[target].level == level;
             let Some(level) = requirement.on.filter(|level| !is_alone(*level)) else {
                 let chains = model.chains_at(view, target).iter();
                 chains.for_each(|(chain, scopes)| count(target, *scopes, lacks(*chain)));
                 continue;
             };
             model.scopes(view, target, &mut |scope| {
-                let at_level = |node: &&NodeId| self.topology().node(**node).level == level;
+                let at_level = |node: &&NodeId| self.topology()[**node].level == level;
                 let lacks = lacks(scope.chain);
                 scope.nodes.iter().filter(at_level).for_each(|node| count(*node, 1, lacks));
             });

@@ -61,7 +61,7 @@ impl Engine {
 
     /// The conditions of a target, one for each kind of policy that affects it.
     pub fn target_conditions(&self, status: &TargetStatus) -> Vec<StatusCondition> {
-        let owner = self.topology().node(status.target).owner.object();
+        let owner = self.topology()[status.target].owner.object();
         let observed_generation = owner.and_then(|owner| self.objects()[owner].generation());
         let mut conditions = Vec::new();
         // Policies are sorted by kind.
@@ -137,7 +137,7 @@ impl Engine {
             "places" => self.places(row, places),
             "sections" => {
                 let places = self.in_order(places);
-                let sections = places.iter().filter_map(|node| self.topology().node(*node).section.as_deref());
+                let sections = places.iter().filter_map(|node| self.topology()[*node].section.as_deref());
                 sections.collect::<Vec<_>>().join(" ")
             }
             "targetKind" => subject.kind.clone(),
@@ -173,7 +173,7 @@ impl Engine {
         for (sort, status_template) in row.places.iter() {
             let names = nodes.iter().filter(|node| self.sort(**node) == *sort).map(|node| {
                 let id = topology.id(self.objects(), *node);
-                match &topology.node(*node).section {
+                match &topology[*node].section {
                     Some(section) if sort == "RouteRule" => section.to_string(),
                     Some(section) => format!("{}/{}/{section}", id.namespace, id.name),
                     None => format!("{}/{}", id.namespace, id.name),
@@ -190,8 +190,8 @@ impl Engine {
     /// What sort of target a node is: its kind, or the name of its level for a section.
     fn sort(&self, node: NodeId) -> String {
         let topology = self.topology();
-        let owner = topology.node(topology.whole(node)).level;
-        match topology.node(node).level {
+        let owner = topology[topology.whole(node)].level;
+        match topology[node].level {
             Level::Listener if owner == Level::ListenerSet => "ListenerSetListener".to_owned(),
             Level::Listener => "Listener".to_owned(),
             Level::Route => "Route".to_owned(),
@@ -217,7 +217,7 @@ impl Engine {
                 kind: id.kind.to_string(),
                 namespace: id.namespace.to_string(),
                 name: id.name.to_string(),
-                section: topology.node(node).section.as_ref().map(ToString::to_string).unwrap_or_default(),
+                section: topology[node].section.as_ref().map(ToString::to_string).unwrap_or_default(),
             };
         }
         let own = &self.policy_id(status.policy).namespace;
@@ -297,7 +297,7 @@ impl Engine {
         else {
             return Vec::new();
         };
-        let may_join = |node: NodeId| with.iter().any(|name| name.level() == self.topology().node(node).level);
+        let may_join = |node: NodeId| with.iter().any(|name| name.level() == self.topology()[node].level);
         if self.policy(*lowest).joins.is_none() || may_join(*node) {
             return Vec::new();
         }
@@ -307,7 +307,7 @@ impl Engine {
 
     /// Whether policies at a node are reported apart from those at other levels.
     fn apart(&self, model: &Model, node: NodeId) -> bool {
-        let level = self.topology().node(node).level;
+        let level = self.topology()[node].level;
         model.kind.status.apart.iter().any(|name| name.level() == level)
     }
 }

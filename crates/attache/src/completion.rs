@@ -273,7 +273,7 @@ fn sections(objects: &Objects, kind: &str, name: &str) -> BTreeSet<String> {
     let found = ObjectQuery::parse(&words).and_then(|(query, _)| query.find(objects, &topology, None));
     let node = found.ok().and_then(|target| topology.find(objects, &target.id));
     let sections = node.into_iter().flat_map(|node| topology.sections(node));
-    let names = sections.filter_map(|section| topology.node(section).section.as_ref());
+    let names = sections.filter_map(|section| topology[section].section.as_ref());
     names.map(|section| format!("{whole}#{section}")).collect()
 }
 

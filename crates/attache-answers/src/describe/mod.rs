@@ -189,13 +189,13 @@ fn met<'m>(input: &Snapshot, chains: impl Iterator<Item = (&'m Model, ChainId)>)
 /// What stands right below. Of a Namespace: what lives in it.
 fn children(input: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
     let topology = input.engine.topology();
-    let is_namespace = |node: &NodeId| topology.node(*node).level == Level::Namespace;
+    let is_namespace = |node: &NodeId| topology[*node].level == Level::Namespace;
     if let Some(namespace) = nodes.iter().copied().find(is_namespace) {
         let lives_there = |node: NodeId| topology.namespace(node) == Some(namespace);
         let whole = topology.nodes().filter(|(_, it)| it.section.is_none() && it.level != Level::Frontend);
         let known = whole.filter(|(_, it)| it.level != Level::Other).map(|(node, _)| node);
         let mut found: Vec<NodeId> = known.filter(|node| lives_there(*node)).collect();
-        found.sort_by_key(|node| topology.node(*node).level);
+        found.sort_by_key(|node| topology[*node].level);
         return found;
     }
     nodes.iter().flat_map(|node| topology.children(*node)).copied().collect()

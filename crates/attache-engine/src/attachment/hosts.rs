@@ -38,7 +38,7 @@ impl BackendsByHost {
         let mut known = BackendsByHost::default();
         for (id, object) in objects.iter() {
             let node = NodeId::whole(id);
-            if topology.node(node).level != Level::Backend {
+            if topology[node].level != Level::Backend {
                 continue;
             }
             let declared = object.spec().list_at("hosts").iter().filter_map(Value::as_str);

@@ -28,7 +28,7 @@ impl<'o> Selectable<'o> {
         let mut found = ByNamespace::new();
         for (id, object) in objects.iter() {
             let node = NodeId::whole(id);
-            if matches!(topology.node(node).level, Level::Workload | Level::Gateway | Level::Backend) {
+            if matches!(topology[node].level, Level::Workload | Level::Gateway | Level::Backend) {
                 found.entry(&object.id.namespace).or_default().push((node, object));
             }
         }
@@ -60,7 +60,7 @@ impl TargetResolver<'_> {
         let mut found = Vec::new();
         let mut select_in = |namespace: &str| {
             for &(node, object) in selectable.get(namespace).map_or(&[][..], Vec::as_slice) {
-                let level = self.topology.node(node).level;
+                let level = self.topology[node].level;
                 let is_candidate =
                     selection.of.iter().any(|name| name.includes(level, &object.id.group, &object.id.kind));
                 let needs_reference = kind

@@ -6,18 +6,18 @@ use crate::value::Value;
 
 /// The plain HTTP listeners of a Gateway that have the same port as a target, or as one of its listeners.
 pub fn sharing(objects: &Objects, topology: &Topology, target: NodeId) -> Vec<NodeId> {
-    let (own, owner) = match topology.node(target).level {
+    let (own, owner) = match topology[target].level {
         Level::Listener => (vec![target], topology.whole(target)),
         Level::ListenerSet => (topology.sections(target).collect(), target),
         _ => return Vec::new(),
     };
-    let gateway = match topology.node(owner).level {
+    let gateway = match topology[owner].level {
         Level::ListenerSet => topology.parents(owner).first().copied(),
         _ => Some(owner),
     };
     let Some(gateway) = gateway else { return Vec::new() };
     let ports: Vec<i64> = own.iter().filter_map(|listener| http_port(objects, topology, *listener)).collect();
-    let sets = topology.children(gateway).iter().filter(|node| topology.node(**node).level == Level::ListenerSet);
+    let sets = topology.children(gateway).iter().filter(|node| topology[**node].level == Level::ListenerSet);
     let all = topology.sections(gateway).chain(sets.flat_map(|set| topology.sections(*set)));
     let beside = all.filter(|listener| !own.contains(listener));
     beside.filter(|it| http_port(objects, topology, *it).is_some_and(|port| ports.contains(&port))).collect()

@@ -165,7 +165,7 @@ impl<'o> TargetResolver<'o> {
         }
         self.topology.section(owner, &section).ok_or_else(|| {
             let sections = self.topology.sections(owner);
-            let available = sections.filter_map(|node| self.topology.node(node).section.clone()).collect();
+            let available = sections.filter_map(|node| self.topology[node].section.clone()).collect();
             Box::new(AttachmentError::SectionNotFound { target: target(), section, available })
         })
     }
@@ -173,12 +173,12 @@ impl<'o> TargetResolver<'o> {
     /// An error if policies of the kind cannot target a node.
     pub(super) fn check_targetable(&self, kind: &PolicyKind, node: NodeId) -> Resolved<()> {
         let id = self.topology.id(self.objects, node);
-        let level = self.topology.node(node).level;
+        let level = self.topology[node].level;
         let is_one_of =
             |names: &[LevelName], level: Level| names.iter().any(|name| name.includes(level, &id.group, &id.kind));
         let is_virtual = kind.targets.virtual_targets.iter().any(|name| name.is(&id.group, &id.kind));
         // A kind that may target an object may target its sections, if they are part of its hierarchy.
-        let owner = self.topology.node(self.topology.whole(node)).level;
+        let owner = self.topology[self.topology.whole(node)].level;
         let by_owner =
             level.is_section() && is_one_of(&kind.hierarchy.levels, level) && is_one_of(&kind.targets.allowed, owner);
         let policy_kind = kind.kind.clone();

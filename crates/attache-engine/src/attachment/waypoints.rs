@@ -16,7 +16,7 @@ impl Waypoints {
 
     /// The waypoint that a Service, or else its Namespace, names.
     pub(crate) fn in_front_of(&self, objects: &Objects, topology: &Topology, service: NodeId) -> Option<NodeId> {
-        let service = topology.node(service).owner.object()?;
+        let service = topology[service].owner.object()?;
         let object = &objects[service];
         let namespace = objects.lookup("", "Namespace", "", &object.id.namespace).map(|id| &objects[id]);
         let holder = [Some(object), namespace].into_iter().flatten();
@@ -31,7 +31,7 @@ impl Waypoints {
 
     /// Whether the policies of its Namespaces do not hold for a node: only policies that target it, or its waypoint, do.
     pub(crate) fn needs_reference(&self, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
-        let it = topology.node(node);
+        let it = &topology[node];
         match (it.level, it.owner.object()) {
             (Level::Namespace | Level::Workload, _) => false,
             (Level::Gateway, Some(gateway)) => self.is_waypoint(&objects[gateway]),

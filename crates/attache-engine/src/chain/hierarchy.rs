@@ -186,7 +186,7 @@ impl Hierarchy {
         known: impl Fn(NodeId) -> Option<&'p HierarchyEntry>,
         found: &mut Vec<ParentEdge>,
     ) -> HierarchyEntry {
-        let it = topology.node(node);
+        let it = &topology[node];
         let is = |name: &KindName| {
             let id = topology.id(objects, node);
             name.is(&id.group, &id.kind)
@@ -224,7 +224,7 @@ impl Hierarchy {
         if !waypoints.needs_reference(objects, topology, node) {
             return alone;
         }
-        let parent = match topology.node(node).level {
+        let parent = match topology[node].level {
             Level::GatewayClass => return HierarchyEntry { apart: true, ..alone },
             Level::Gateway => topology.parents(node).first().copied(),
             _ => waypoints.in_front_of(objects, topology, node),
@@ -265,7 +265,7 @@ fn arrive<'p>(
     // Through its Service alone every rule would reach every port.
     let parents = if node.level == Level::BackendPort { node.across() } else { node.parents() };
     for &id in parents {
-        let parent = topology.node(id);
+        let parent = &topology[id];
         // Nothing arrives by way of a parent that nothing arrives at.
         if node.is_live() && !parent.is_live() {
             continue;
@@ -297,7 +297,7 @@ fn consumer(parent: &Node, node: &Node) -> Option<NodeId> {
 
 /// Whether effective policies of the kind are for this node.
 pub fn is_effective_target(kind: &PolicyKind, objects: &Objects, topology: &Topology, node: NodeId) -> bool {
-    let it = topology.node(node);
+    let it = &topology[node];
     let has_sections = it.sections().len() > 0;
     let is = |name: &KindName| {
         let id = topology.id(objects, node);

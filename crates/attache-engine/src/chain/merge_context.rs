@@ -23,7 +23,7 @@ impl MergeContext {
     /// What one node changes.
     pub fn at(kind: &PolicyKind, objects: &Objects, topology: &Topology, node: NodeId) -> MergeContext {
         let mut context = MergeContext::default();
-        match topology.node(node).level {
+        match topology[node].level {
             Level::Route => {
                 let id = topology.id(objects, node);
                 let own = kind.merging.strategy_on.iter().find(|(name, _)| name.is(&id.group, &id.kind));

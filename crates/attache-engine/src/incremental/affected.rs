@@ -95,7 +95,7 @@ impl Step<'_> {
         if self.next.objects.shared(id).is_none() {
             return;
         }
-        match self.next.topology.node(NodeId::whole(id)).level {
+        match self.next.topology[NodeId::whole(id)].level {
             Level::Route => affected.routes.push((id, sides)),
             Level::Gateway | Level::ListenerSet => drop(affected.gateways.insert(id)),
             _ => drop(affected.policies.insert(PolicyId(id))),

@@ -92,7 +92,7 @@ impl ContributionCounts {
 
 /// Whether a node stands above all routes.
 fn is_above_routes(view: EngineView<'_>, node: NodeId) -> bool {
-    is_above(view.topology.node(node).level)
+    is_above(view.topology[node].level)
 }
 
 fn is_above(level: Level) -> bool {
@@ -200,7 +200,7 @@ impl<'e> ContributionQuery<'e> {
     /// The way to a node, if there is but one.
     fn way(&mut self, node: NodeId) -> Option<Way> {
         let (model, view) = (self.model, self.engine.view());
-        let level = view.topology.node(node).level;
+        let level = view.topology[node].level;
         if is_above(level) {
             let mut nodes = Vec::new();
             let is_only = model.only_way(view, node, &mut nodes);

@@ -144,7 +144,7 @@ impl Dependencies {
         if engine.policies.get(PolicyId(id)).is_some() {
             look.policy(engine, id, object);
         } else {
-            match engine.topology().node(NodeId::whole(id)).level {
+            match engine.topology()[NodeId::whole(id)].level {
                 Level::Route => {
                     look.route(object);
                     if has_rivals {

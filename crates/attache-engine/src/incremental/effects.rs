@@ -15,7 +15,7 @@ use crate::fold::EffectivePolicy;
 use crate::model::{Cause, Model, Moved, RefCounts};
 use crate::policy::PolicyId;
 use crate::status::{Tallies, tally_of};
-use crate::topology::NodeId;
+use crate::topology::{Node, NodeId};
 
 /// What a step made different.
 #[derive(Debug, Default)]
@@ -318,7 +318,10 @@ impl<'e> Sides<'e> {
         let sides = [(self.before, self.was), (self.after, self.is)];
         // Also on the other side: one of them may be gone.
         let of = |engine: &Engine| -> Vec<NodeId> {
-            let some = nodes.iter().flatten().filter(|node| engine.topology().node(**node).may_have_namesakes());
+            let some = nodes
+                .iter()
+                .flatten()
+                .filter(|node| engine.topology().node(**node).is_some_and(Node::may_have_namesakes));
             some.flat_map(|node| engine.topology().same_named(*node)).collect()
         };
         let same_named = [of(self.before), of(self.after)].concat();

@@ -141,8 +141,9 @@ impl Step<'_> {
         ways.extend(affected);
         let engines = self.engines();
         let beside = |node: &NodeId| {
-            let both = engines.map(|engine| [Some(engine.topology.whole(*node)), engine.topology.namespace(*node)]);
-            both.into_iter().flatten().flatten()
+            let node = *node;
+            let nodes = engines.into_iter().filter_map(move |engine| engine.topology.node(node));
+            nodes.flat_map(move |it| [Some(it.whole(node)), it.namespace()]).flatten()
         };
         let beside: Vec<NodeId> = ways.iter().flat_map(beside).collect();
         ways.extend(beside);
@@ -179,7 +180,7 @@ impl Step<'_> {
             let there = self.engines().into_iter().map(|engine| &engine.topology);
             let there = there.filter(move |topology| topology.has(route));
             there.flat_map(move |topology| {
-                topology.parents(route).iter().filter_map(|parent| topology.node(*parent).owner.object())
+                topology.parents(route).iter().filter_map(|parent| topology[*parent].owner.object())
             })
         })
     }
@@ -191,7 +192,7 @@ impl Step<'_> {
         affected: &HashSet<NodeId>,
         policies: &BTreeSet<PolicyId>,
     ) -> BTreeSet<ObjectId> {
-        let owners = affected.iter().filter_map(|node| engine.topology.node(*node).owner.object());
+        let owners = affected.iter().filter_map(|node| engine.topology.node(*node)?.owner.object());
         let touched = self.touched.iter().map(|touched| touched.id);
         // What is wrong with an unknown kind is said of the first of it.
         let kinds = self.touched.iter().filter_map(|touched| touched.name());

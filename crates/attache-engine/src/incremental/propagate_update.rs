@@ -77,11 +77,9 @@ impl Step<'_> {
         let mut by_rank = Vec::new();
         let deepest = topology.deepest();
         let edited = self.edited.nodes.as_slice().iter().chain(&self.edited.housed).copied();
-        edited.for_each(|node| add(&mut by_rank, topology.rank(deepest, node), node));
-        for nodes in &mut by_rank {
-            each_once(nodes);
-            nodes.retain(|node| topology.has(*node));
-        }
+        let existing = edited.filter(|node| topology.has(*node));
+        existing.for_each(|node| add(&mut by_rank, topology.rank(deepest, node), node));
+        by_rank.iter_mut().for_each(each_once);
         by_rank
     }
 
@@ -102,7 +100,7 @@ impl Step<'_> {
             for node in nodes.into_iter().filter(|node| hierarchy.settle(objects, topology, *node, &mut found)) {
                 changed.push(node);
                 topology.children(node).iter().for_each(|below| look(&mut by_rank, *below));
-                if topology.node(node).level == Level::RouteRule {
+                if topology[node].level == Level::RouteRule {
                     topology.ports_named(node).iter().for_each(|port| look(&mut by_rank, *port));
                 }
             }
@@ -177,9 +175,9 @@ impl Step<'_> {
         let mut whole = |node: NodeId| {
             [node].into_iter().chain(topology.sections(node)).chain(topology.frontend(node)).for_each(&mut found);
         };
-        match topology.node(node).level {
+        match topology.node(node).map(|it| it.level) {
             _ if root == Some(node) => topology.nodes().for_each(|(node, _)| whole(node)),
-            Level::Namespace => {
+            Some(Level::Namespace) => {
                 let name = topology.id(&self.next.objects, node).name.as_str();
                 self.object_counts.residents(name).iter().for_each(|id| whole(NodeId::whole(*id)));
             }

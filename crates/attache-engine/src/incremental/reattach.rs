@@ -73,7 +73,7 @@ impl Step<'_> {
         let affected = self.dependency_index.at(Key::of(name));
         let routes: BTreeSet<ObjectId> = affected.chain(self.touched.iter().map(|touched| touched.id)).collect();
         let rules = routes.into_iter().flat_map(|route| self.next.topology.sections(NodeId::whole(route)));
-        let rules = rules.filter(|rule| self.next.topology.node(*rule).level == Level::RouteRule);
+        let rules = rules.filter(|rule| self.next.topology[*rule].level == Level::RouteRule);
         rules
             .flat_map(|rule| {
                 let named = filters(&self.next.objects, &self.next.topology, rule).into_iter();

@@ -76,7 +76,7 @@ impl Step<'_> {
         };
         let others = gateways.iter().filter(|it| is_other(it)).chain(sets.iter().filter(has_another));
         for id in others.flat_map(|it| self.dependency_index.at(Key::of(self.name(*it)))) {
-            if self.before.topology.node(NodeId::whole(id)).level == Level::Route {
+            if self.before.topology.node(NodeId::whole(id)).is_some_and(|node| node.level == Level::Route) {
                 self.add_looker(id, LinkSides::PARENTS, affected);
             }
         }

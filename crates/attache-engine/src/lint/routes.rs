@@ -45,7 +45,7 @@ pub fn unreachable_rules(subject: Subject<'_>, findings: &mut Findings) {
     let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
     for (node, object) in subject.routes() {
         let above = topology.parents(node);
-        let is_delegated_to = above.iter().all(|parent| topology.node(*parent).level == Level::RouteRule);
+        let is_delegated_to = above.iter().all(|parent| topology[*parent].level == Level::RouteRule);
         if above.is_empty() || !is_delegated_to || inherits_matches(&objects[object]) {
             continue;
         }
@@ -58,7 +58,7 @@ pub fn unreachable_rules(subject: Subject<'_>, findings: &mut Findings) {
             let names: Vec<String> = above.iter().map(|rule| topology.name(objects, *rule)).collect();
             let message = format!(
                 "no request comes to `{}`: none of its matches lies within what {} hands on",
-                topology.node(section).section.as_deref().unwrap_or_default(),
+                topology[section].section.as_deref().unwrap_or_default(),
                 names.join(", ")
             );
             let path = Path::parse("spec.rules").index(position);

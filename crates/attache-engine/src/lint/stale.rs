@@ -74,7 +74,7 @@ pub fn gateways(subject: Subject<'_>, findings: &mut Findings) {
     let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
     for (id, owner) in subject.objects() {
         let node = NodeId::whole(id);
-        if !matches!(topology.node(node).level, Level::Gateway | Level::ListenerSet) {
+        if !matches!(topology[node].level, Level::Gateway | Level::ListenerSet) {
             continue;
         }
         let Some(status) = owner.body.get("status") else { continue };
@@ -114,7 +114,7 @@ fn of_listener(subject: Subject<'_>, listener: NodeId, entry: &Value, at: Path) 
         Some((wrong.path.clone(), said(wrong, holds, reason, cause)))
     });
     let mut wrong: Vec<(Path, String)> = wrong.collect();
-    let routes = topology.children(listener).iter().filter(|child| topology.node(**child).level == Level::Route);
+    let routes = topology.children(listener).iter().filter(|child| topology[**child].level == Level::Route);
     let (counted, attached) = (entry.get("attachedRoutes").and_then(Value::as_int), routes.count());
     if let Some(counted) = counted.filter(|counted| usize::try_from(*counted) != Ok(attached)) {
         let message = format!("the status says attachedRoutes={counted}, and it should be {attached}");

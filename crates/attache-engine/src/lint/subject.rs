@@ -37,7 +37,7 @@ impl<'e> Subject<'e> {
     pub fn routes(self) -> impl Iterator<Item = (NodeId, ObjectId)> {
         let topology = self.engine.topology();
         let nodes = self.objects().map(|(object, _)| (NodeId::whole(object), object));
-        nodes.filter(|(node, _)| topology.node(*node).level == Level::Route)
+        nodes.filter(|(node, _)| topology[*node].level == Level::Route)
     }
 
     pub fn policies(self) -> impl Iterator<Item = PolicyId> {

@@ -169,7 +169,7 @@ impl Model {
         while let Some(nodes) = queue.take(at) {
             let first = moved.len();
             for (node, cause) in nodes {
-                let it = view.topology.node(node);
+                let it = &view.topology[node];
                 if self.is_beyond_at(it.level) {
                     continue;
                 }
@@ -261,13 +261,13 @@ impl Model {
     /// What may stand right below a node.
     fn below(&self, view: EngineView<'_>, node: NodeId, mut found: impl FnMut(NodeId)) {
         let topology = view.topology;
-        let level = topology.node(node).level;
+        let level = topology[node].level;
         if !self.is_whole && level == Level::RouteRule {
             // Only backends, which are beyond, or other routes.
             if topology.deepest() == 0 {
                 return;
             }
-            let routes = topology.children(node).iter().filter(|it| topology.node(**it).level == Level::Route);
+            let routes = topology.children(node).iter().filter(|it| topology[**it].level == Level::Route);
             return routes.for_each(|route| found(*route));
         }
         topology.children(node).iter().for_each(|below| found(*below));

@@ -31,16 +31,17 @@ impl Model {
         FoldInput { kind: &self.kind, units: &self.units, policies: view.policies, layers, context, own }
     }
 
-    /// The policies of a chain, lowest first.
+    /// The policies of a chain, lowest first. After an update a chain may still name nodes that were removed: no scope has
+    /// such a chain, and those nodes have no layer.
     pub fn layers(&self, view: EngineView<'_>, chain: ChainId) -> Vec<Layer<'_>> {
         let chains = &self.with(chain).chains;
         let from = chains.from(chain);
         let nodes = chains.links(chain).filter_map(Link::node);
-        nodes.map(|node| self.layer(view, node, from)).collect()
+        nodes.filter_map(|node| self.layer(view, node, from)).collect()
     }
 
-    fn layer(&self, view: EngineView<'_>, node: NodeId, from: Option<NodeId>) -> Layer<'_> {
-        let it = view.topology.node(node);
+    fn layer(&self, view: EngineView<'_>, node: NodeId, from: Option<NodeId>) -> Option<Layer<'_>> {
+        let it = view.topology.node(node)?;
         let mut layer = Layer {
             level: it.level,
             owner: it.owner,
@@ -55,13 +56,13 @@ impl Model {
             layer.yields = &stack.yields;
             layer.rejected.extend(stack.rejected.iter().filter(|(it, _)| meant(it)).map(|(a, b)| (a, b)));
         }
-        layer
+        Some(layer)
     }
 
     /// What the route of a node says of how its policies meet those below.
     fn inheritance(&self, view: EngineView<'_>, node: NodeId) -> Option<Inheritance> {
         let DictatedBy::Annotation(annotation) = &self.kind.merging.dictated_by else { return None };
-        let it = view.topology.node(node);
+        let it = &view.topology[node];
         if !matches!(it.level, Level::Route | Level::RouteRule) {
             return None;
         }

@@ -96,7 +96,7 @@ impl Model {
     /// Whether a node lies beyond all effective targets: its chains are found when somebody asks. Backends have many
     /// parents, and most kinds end with rules.
     pub(crate) fn is_beyond(&self, view: EngineView<'_>, node: NodeId) -> bool {
-        !self.is_whole && self.is_beyond_at(view.topology.node(node).level)
+        !self.is_whole && self.is_beyond_at(view.topology[node].level)
     }
 
     fn is_beyond_at(&self, level: Level) -> bool {
@@ -197,7 +197,7 @@ impl Model {
     }
 
     pub fn is_effective_target(&self, view: EngineView<'_>, node: NodeId) -> bool {
-        self.may_be_target(view, node, view.topology.node(node)) && self.hierarchy.has(node)
+        self.may_be_target(view, node, &view.topology[node]) && self.hierarchy.has(node)
     }
 
     /// Whether a node is an effective target if it belongs to the hierarchy.

@@ -189,7 +189,7 @@ impl Model {
     }
 
     fn service(&self, view: EngineView<'_>, node: NodeId) -> Option<NodeId> {
-        let is_port = view.topology.node(node).level == Level::BackendPort;
+        let is_port = view.topology[node].level == Level::BackendPort;
         is_port.then(|| view.topology.whole(node)).filter(|&service| self.hierarchy.has(service))
     }
 
@@ -276,7 +276,7 @@ impl Model {
 
 /// Where the policies of a node are found: those on a Service hold for its frontend too.
 pub(crate) fn stack_node(view: EngineView<'_>, node: NodeId) -> NodeId {
-    match view.topology.node(node).level {
+    match view.topology[node].level {
         Level::Frontend => view.topology.whole(node),
         _ => node,
     }

@@ -29,7 +29,7 @@ impl NodeMapping {
                 Owner::Object(object) => NodeId::whole(*objects.get(&object)?),
                 Owner::Named(_) => {
                     let whole = there.topology.find(there.objects, here.topology.id(here.objects, id))?;
-                    matches!(there.topology.node(whole).owner, Owner::Named(_)).then_some(whole)?
+                    matches!(there.topology[whole].owner, Owner::Named(_)).then_some(whole)?
                 }
             };
             let twin = match (&node.section, node.level) {

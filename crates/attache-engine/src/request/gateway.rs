@@ -109,7 +109,7 @@ fn unattached_routes<'e>(
     let refused: BTreeMap<NodeId, &RefusalCause> =
         refused.map(|refused| (NodeId::whole(refused.by), &refused.cause)).collect();
     for (node, cause) in refused {
-        if topology.node(node).level == Level::Route {
+        if topology[node].level == Level::Route {
             not_chosen.add(node, || NotChosenReason::RouteNotAttached(cause));
         }
     }
@@ -166,7 +166,7 @@ fn accepted<'e>(
 
 /// The object of a route, if it is of this kind.
 pub fn route_of_kind(view: EngineView<'_>, route: NodeId, kind: RouteKind) -> Option<&Object> {
-    let route = &view.objects[view.topology.node(route).owner.object()?];
+    let route = &view.objects[view.topology[route].owner.object()?];
     (route.id.kind == kind.name()).then_some(route)
 }
 

@@ -81,7 +81,7 @@ fn through_routes<'e>(
 
 /// Whether a route has the Service, or the port of the request, as its parent.
 fn has_parent_port(view: EngineView<'_>, route: NodeId, service: NodeId, request: &Request) -> bool {
-    let object = |node: NodeId| view.topology.node(node).owner.object().map(|id| &view.objects[id]);
+    let object = |node: NodeId| view.topology[node].owner.object().map(|id| &view.objects[id]);
     let (Some(route), Some(service)) = (object(route), object(service)) else { return false };
     let is_port = |section: &str| {
         let mut ports = service.spec().list_at("ports").iter();

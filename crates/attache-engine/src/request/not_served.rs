@@ -55,7 +55,7 @@ impl RequestTrace<'_> {
     /// Why the request is not served, in words.
     pub fn explain(&self, view: EngineView<'_>, request: &Request) -> Option<String> {
         let name = |node: NodeId| view.topology.name(view.objects, node);
-        let listener = |node: NodeId| view.topology.node(node).section.as_deref().unwrap_or_default();
+        let listener = |node: NodeId| view.topology[node].section.as_deref().unwrap_or_default();
         let Request { scheme, host, port, .. } = request;
         Some(match self.reason.as_ref()? {
             NotServedReason::NoGateway { not_served } => {
@@ -94,7 +94,7 @@ impl RequestTrace<'_> {
                 format!("listener `{}` does not serve host `{host}`", listener(*connected))
             }
             NotServedReason::NoRoutes(node) => format!("no route is attached to listener `{}`", listener(*node)),
-            NotServedReason::NoRule(node) => match view.topology.node(*node).section.as_deref() {
+            NotServedReason::NoRule(node) => match view.topology[*node].section.as_deref() {
                 Some(listener) => format!("no rule of the routes on listener `{listener}` matches"),
                 None => format!("no rule of the routes on {} matches", name(*node)),
             },

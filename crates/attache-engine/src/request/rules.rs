@@ -83,7 +83,7 @@ pub fn choose<'w>(
 /// The route of a rule, and the rule's entry in `spec.rules`.
 pub fn route_and_rule(view: EngineView<'_>, rule: NodeId) -> Option<(&Object, &Value)> {
     let EngineView { objects, topology, .. } = view;
-    Some((&objects[topology.node(rule).owner.object()?], topology.section_value(objects, rule)?))
+    Some((&objects[topology[rule].owner.object()?], topology.section_value(objects, rule)?))
 }
 
 impl<'w> RuleSearch<'w, '_> {
@@ -101,7 +101,7 @@ impl<'w> RuleSearch<'w, '_> {
                 }
                 let children = self.view.topology.children(rule).iter().copied();
                 let children: Vec<NodeId> =
-                    children.filter(|child| self.view.topology.node(*child).level == Level::Route).collect();
+                    children.filter(|child| self.view.topology[*child].level == Level::Route).collect();
                 let mut best: Option<MatchedRule> = None;
                 let mut failures: Vec<MatchFailure> = Vec::new();
                 for route_match in matches::each(value) {

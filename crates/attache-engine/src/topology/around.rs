@@ -20,7 +20,7 @@ impl Topology {
         let mut leading = self.above(nodes);
         // A label may say which Gateway stands before a Service: all of them may lead there.
         let wholes = self.nodes().map(|(id, _)| id).take_while(|id| id.object().is_some());
-        let is_high = |node: &NodeId| self.node(*node).level <= Level::Gateway;
+        let is_high = |node: &NodeId| self[*node].level <= Level::Gateway;
         leading.extend(wholes.chain(self.by_name.values().copied()).filter(is_high));
         let (mut leading, deepest) = (Vec::from_iter(leading), self.deepest());
         leading.sort_by_key(|node| self.rank(deepest, *node));

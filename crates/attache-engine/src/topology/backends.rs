@@ -119,7 +119,7 @@ fn resolve(
     if ports.len() == 0 || backend.port.is_none() {
         return Ok((node, None));
     }
-    match ports.find(|port| topology.node(*port).port == backend.port) {
+    match ports.find(|port| topology[*port].port == backend.port) {
         None => Err(Unusable::NoSuchPort),
         port => Ok((node, port)),
     }

@@ -210,8 +210,7 @@ impl Topology {
 
     /// Only routes and what hangs below a ListenerSet need somebody to reach them.
     pub(super) fn is_reached(&self, id: NodeId) -> bool {
-        let needs =
-            matches!(self.node(id).level, Level::ListenerSet | Level::Listener | Level::Route | Level::RouteRule);
+        let needs = matches!(self[id].level, Level::ListenerSet | Level::Listener | Level::Route | Level::RouteRule);
         !needs || self.parents(id).iter().any(|parent| self.live(*parent))
     }
 }

@@ -88,7 +88,7 @@ impl Topology {
     /// Takes the nodes of an object away. Whoever links to it must be linked again.
     pub fn remove(&mut self, id: ObjectId, edited: &mut Edited) -> Result<(), NeedsRebuild> {
         let node = NodeId::whole(id);
-        match self.node(node).level {
+        match self[node].level {
             Level::Route => self.unlink(node, edited)?,
             Level::Gateway => {
                 let classes = self.parents(node).to_vec();
@@ -119,7 +119,7 @@ impl Topology {
 
     /// Whether the sections of a whole object have the same names and ports as these.
     pub(super) fn are_sections(&self, whole: NodeId, sections: &[Section]) -> bool {
-        let known = self.sections(whole).map(|id| self.node(id)).map(|it| (it.section.as_ref(), it.port));
+        let known = self.sections(whole).map(|id| &self[id]).map(|it| (it.section.as_ref(), it.port));
         known.eq(sections.iter().map(|it| (Some(&it.name), it.port)))
     }
 
@@ -129,7 +129,7 @@ impl Topology {
             return;
         }
         self.free_sections(whole, edited);
-        let (len, namespace) = (sections.len() as u32, self.node(whole).namespace);
+        let (len, namespace) = (sections.len() as u32, self[whole].namespace);
         let start = self.take_parts(len, edited);
         self.count += sections.len();
         for (at, section) in (start..).zip(sections) {
@@ -153,7 +153,7 @@ impl Topology {
     }
 
     fn free_sections(&mut self, whole: NodeId, edited: &mut Edited) {
-        let sections = self.node(whole).sections.clone();
+        let sections = self[whole].sections.clone();
         if sections.is_empty() {
             return;
         }

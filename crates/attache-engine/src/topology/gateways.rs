@@ -124,7 +124,7 @@ impl Topology {
         if self.served(listener) {
             return None;
         }
-        let node = self.node(listener);
+        let node = &self[listener];
         let (owner, section) = (node.owner.object()?, node.section.as_ref());
         let is_of_listener = |it: &&RefusedLink| it.by == owner && it.child.section.as_ref() == section;
         let keeps_unserved =

@@ -42,7 +42,7 @@ impl<'o> Index<'o> {
 
     /// The node of the section at `position` of the owner's list.
     pub fn section(&self, owner: ObjectId, position: usize) -> NodeId {
-        NodeId::part(self.topology.node(NodeId::whole(owner)).sections.start + position as u32)
+        NodeId::part(self.topology[NodeId::whole(owner)].sections.start + position as u32)
     }
 
     /// The listeners of a Gateway or ListenerSet, in the order of their nodes.

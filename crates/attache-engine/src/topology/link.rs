@@ -81,7 +81,7 @@ pub fn settle_contests(topology: &Topology, index: &Index, found: &mut Found) {
     }
     let mut lost = HashSet::new();
     for (node, routes) in contests {
-        let Some(owner) = topology.node(node).owner.object().filter(|owner| contest::is_held(index, *owner)) else {
+        let Some(owner) = topology[node].owner.object().filter(|owner| contest::is_held(index, *owner)) else {
             continue;
         };
         let position = topology.position(node);

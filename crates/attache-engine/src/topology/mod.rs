@@ -39,7 +39,8 @@ pub(crate) mod sections;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::ops::Index;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 
@@ -67,12 +68,6 @@ pub use refusal::{
 };
 pub(crate) use relink::LinkSides;
 
-#[cold]
-fn nowhere<'n>() -> &'n Node {
-    static NOWHERE: LazyLock<Node> = LazyLock::new(|| Node::new(Level::Other, Owner::Object(ObjectId(u32::MAX))));
-    &NOWHERE
-}
-
 /// Nodes with their links both ways.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
@@ -96,14 +91,15 @@ impl Topology {
         build::build(objects, virtual_targets)
     }
 
-    /// A node that is there: ids of one topology mean nothing in another.
+    /// The node with this id; `None` if there is none. An id that was taken from another topology may be that of another
+    /// node here, because the ids of removed nodes are used again.
     #[inline]
-    pub fn node(&self, id: NodeId) -> &Node {
-        self.nodes.get(id).and_then(Option::as_ref).unwrap_or_else(nowhere)
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id).and_then(Option::as_ref)
     }
 
     pub(crate) fn has(&self, id: NodeId) -> bool {
-        self.nodes.get(id).is_some_and(Option::is_some)
+        self.node(id).is_some()
     }
 
     /// Every node, in the order of ids.
@@ -117,22 +113,22 @@ impl Topology {
     }
 
     pub fn parents(&self, id: NodeId) -> &[NodeId] {
-        self.node(id).parents.as_slice()
+        self.node(id).map_or(&[], |node| node.parents.as_slice())
     }
 
     pub fn children(&self, id: NodeId) -> &[NodeId] {
-        self.node(id).children.as_slice()
+        self.node(id).map_or(&[], |node| node.children.as_slice())
     }
 
     /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.
     pub fn live(&self, id: NodeId) -> bool {
-        self.node(id).live
+        self.node(id).is_some_and(|node| node.live)
     }
 
     /// Whether a listener is served: not if it conflicts with another, or if its protocol is unknown. Routes attach to
     /// it in any case.
     pub fn served(&self, listener: NodeId) -> bool {
-        self.node(listener).served
+        self.node(listener).is_some_and(|node| node.served)
     }
 
     /// The node of a whole object, or of something that is only named. A Service that is the parent of routes has
@@ -152,34 +148,34 @@ impl Topology {
 
     /// The sections of a whole object, in order.
     pub fn sections(&self, id: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
-        self.node(id).sections()
+        self.node(id).map_or(0..0, |node| node.sections.clone()).map(NodeId::part)
     }
 
     pub fn section(&self, id: NodeId, name: &str) -> Option<NodeId> {
-        self.sections(id).find(|section| self.node(*section).section.as_deref() == Some(name))
+        self.sections(id).find(|section| self[*section].section.as_deref() == Some(name))
     }
 
     /// Which of the sections of its owner a section is, counted from zero.
     pub fn position(&self, section: NodeId) -> Option<usize> {
-        let sections = &self.node(self.whole(section)).sections;
+        let sections = &self.node(self.node(section)?.whole(section))?.sections;
         section.place().ok()?.checked_sub(sections.start as usize).filter(|at| *at < sections.len())
     }
 
     /// The node of the whole object, for one of its sections or its frontend.
     pub fn whole(&self, id: NodeId) -> NodeId {
-        self.node(id).whole(id)
+        self[id].whole(id)
     }
 
     /// What an object says of one of its sections.
     pub fn section_value<'o>(&self, objects: &'o Objects, id: NodeId) -> Option<&'o Value> {
-        let object = &objects[self.node(id).owner.object()?];
-        let (_, sections) = sections::of(object, self.node(self.whole(id)).level)?;
+        let owner = self.node(id)?.owner.object()?;
+        let (_, sections) = sections::of(objects.get(owner)?, self.node(NodeId::whole(owner))?.level)?;
         sections.get(self.position(id)?)
     }
 
     /// The listeners of a Gateway and of the ListenerSets that it has let in, in the order in which they count.
     pub(crate) fn listeners<'o>(&self, objects: &'o Objects, gateway: NodeId) -> Vec<(NodeId, Listener<'o>)> {
-        let is_set = |child: &&NodeId| self.node(**child).level == Level::ListenerSet;
+        let is_set = |child: &&NodeId| self[**child].level == Level::ListenerSet;
         let owners = [&gateway].into_iter().chain(self.children(gateway).iter().filter(is_set));
         let sections = owners.flat_map(|owner| self.sections(*owner));
         sections.filter_map(|node| Some((node, Listener::read(self.section_value(objects, node)?)))).collect()
@@ -191,55 +187,69 @@ impl Topology {
 
     /// The rules that name the port of a backend. They are not its parents: its Service stands between.
     pub fn rules_naming(&self, port: NodeId) -> &[NodeId] {
-        self.node(port).across.as_slice()
+        self.node(port).map_or(&[], |node| node.across.as_slice())
     }
 
     /// The ports of backends that a rule names.
     pub(crate) fn ports_named(&self, rule: NodeId) -> &[NodeId] {
-        self.node(rule).across.as_slice()
+        self.node(rule).map_or(&[], |node| node.across.as_slice())
     }
 
     /// The node that stands for a Service as the parent of mesh routes, if it has any.
     pub fn frontend(&self, id: NodeId) -> Option<NodeId> {
-        self.node(self.whole(id)).frontend
+        self.node(self.node(id)?.whole(id))?.frontend
     }
 
     /// Other nodes of the same name: a Service that is the parent of routes has two, and sections can share one.
     pub(crate) fn same_named(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
-        let it = self.node(id);
-        let (whole, section) = (it.whole(id), it.section.as_deref());
-        let owner = if whole == id { it } else { self.node(whole) };
-        let sections = owner.sections().filter(move |_| it.shares_name);
-        let wholes = [Some(whole), owner.frontend].into_iter().flatten().filter(move |_| section.is_none());
-        let is_named_so = move |it: &NodeId| *it != id && self.node(*it).section.as_deref() == section;
-        sections.chain(wholes).filter(is_named_so)
+        self.node(id).into_iter().flat_map(move |it| {
+            let (whole, section) = (it.whole(id), it.section.as_deref());
+            let owner = if whole == id { it } else { &self[whole] };
+            let sections = owner.sections().filter(move |_| it.shares_name);
+            let wholes = [Some(whole), owner.frontend].into_iter().flatten().filter(move |_| section.is_none());
+            let is_named_so = move |it: &NodeId| *it != id && self[*it].section.as_deref() == section;
+            sections.chain(wholes).filter(is_named_so)
+        })
     }
 
     /// The namespace that a node lives in.
     pub fn namespace(&self, id: NodeId) -> Option<NodeId> {
-        self.node(id).namespace
+        self.node(id)?.namespace
     }
 
     /// Who a node is, without its section.
     pub fn id<'a>(&'a self, objects: &'a Objects, node: NodeId) -> &'a ObjectRef {
-        match self.node(node).owner {
+        match self[node].owner {
             Owner::Object(id) => &objects[id].id,
             Owner::Named(at) => &self.named[at as usize],
         }
     }
 
-    /// Who a node is, with its section.
+    /// The name of a node.
     pub fn node_ref(&self, objects: &Objects, node: NodeId) -> NodeRef {
-        NodeRef { object: self.id(objects, node).clone(), section: self.node(node).section.clone() }
+        NodeRef { object: self.id(objects, node).clone(), section: self[node].section.clone() }
     }
 
     /// `Kind/namespace/name#section`.
     pub fn name(&self, objects: &Objects, node: NodeId) -> String {
         let mut name = self.id(objects, node).to_string();
-        if let Some(section) = &self.node(node).section {
+        if let Some(section) = &self[node].section {
             name.push('#');
             name.push_str(section);
         }
         name
+    }
+}
+
+/// For ids that were taken from this topology.
+impl Index<NodeId> for Topology {
+    type Output = Node;
+
+    /// # Panics
+    ///
+    /// If no node has this id, because the id was taken from another topology.
+    #[inline]
+    fn index(&self, id: NodeId) -> &Node {
+        self.node(id).expect("a node id is only used with the topology that it was taken from")
     }
 }

@@ -44,7 +44,7 @@ impl Topology {
         let named = self.by_name.iter().filter(|(id, _)| id.namespace == name).map(|(_, node)| *node);
         let wholes: Vec<NodeId> = objects.iter().map(|id| NodeId::whole(*id)).chain(named).collect();
         for whole in wholes {
-            for node in [whole].into_iter().chain(self.sections(whole)).chain(self.node(whole).frontend) {
+            for node in [whole].into_iter().chain(self.sections(whole)).chain(self[whole].frontend) {
                 if self.has(node) && self.namespace(node) != namespace {
                     self.edit(node, |node| node.namespace = namespace);
                     edited.housed.push(node);

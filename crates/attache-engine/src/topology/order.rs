@@ -10,7 +10,7 @@ impl Topology {
 
     /// Where a node stands in the order, parents before children: by level, routes and rules by depth of delegation.
     pub(crate) fn rank(&self, deepest: u32, id: NodeId) -> usize {
-        self.rank_of(deepest, self.node(id))
+        self.rank_of(deepest, &self[id])
     }
 
     fn rank_of(&self, deepest: u32, node: &Node) -> usize {

@@ -99,6 +99,8 @@ impl Topology {
             *all = if id == first { all.union(*sides) } else { *all };
             id == first
         });
+        // Routes that were removed have no links any more.
+        routes.retain(|(id, _)| self.has(NodeId::whole(*id)));
         if !self.depths.is_empty() {
             // What is above one route may be below another.
             routes.iter_mut().for_each(|(_, sides)| *sides = LinkSides::BOTH);
@@ -216,7 +218,7 @@ impl Topology {
 
     /// Looks whether requests reach a node, after its parents.
     pub(super) fn settle_live(&mut self, node: NodeId, edited: &mut Edited) {
-        let (it, live) = (self.node(node), self.is_reached(node));
+        let (it, live) = (&self[node], self.is_reached(node));
         if it.live != live {
             edited.lives.push(node);
             // What is below is reached by others now.
@@ -245,12 +247,13 @@ impl Topology {
         if self.parents(route) == parents {
             return Ok(());
         }
-        let old = self.node(route).parents.clone();
+        let old = self[route].parents.clone();
         let old = old.as_slice();
         for &parent in old.iter().filter(|parent| !parents.contains(parent)) {
-            match self.node(parent).level {
-                Level::RouteRule => return Err(NeedsRebuild::Delegation),
-                Level::Frontend => edited.nodes.push(parent),
+            // A parent that was removed has no node any more.
+            match self.node(parent).map(|node| node.level) {
+                Some(Level::RouteRule) => return Err(NeedsRebuild::Delegation),
+                Some(Level::Frontend) => edited.nodes.push(parent),
                 _ => {}
             }
             hung.gone.push((parent, route));
@@ -286,7 +289,8 @@ impl Topology {
         if self.children(rule) != backends {
             let old = self.children(rule).to_vec();
             for &backend in old.iter().filter(|it| !backends.contains(it)) {
-                if self.node(backend).level == Level::Route {
+                // A backend that was removed has no node any more.
+                if self.node(backend).is_some_and(|node| node.level == Level::Route) {
                     return Err(NeedsRebuild::Delegation);
                 }
                 self.edit(backend, |node| node.parents.remove(rule));
@@ -294,7 +298,7 @@ impl Topology {
             }
             for &backend in backends.iter().filter(|it| !old.contains(it)) {
                 // What is no backend by its kind becomes one by being named.
-                if self.node(backend).level == Level::Other {
+                if self[backend].level == Level::Other {
                     return Err(NeedsRebuild::BackendByReference);
                 }
                 self.edit(backend, |node| node.parents.insert(rule));
@@ -323,7 +327,7 @@ impl Topology {
             return frontend;
         }
         let frontend = NodeId::part(self.take_parts(1, edited));
-        let it = Node { namespace: self.namespace(service), ..Node::new(Level::Frontend, self.node(service).owner) };
+        let it = Node { namespace: self.namespace(service), ..Node::new(Level::Frontend, self[service].owner) };
         *self.nodes.entry(frontend) = Some(it);
         self.edit(service, |node| node.frontend = Some(frontend));
         self.count += 1;
@@ -337,7 +341,7 @@ impl Topology {
     pub fn settle(&mut self, objects: &Objects, edited: &mut Edited) -> Result<(), NeedsRebuild> {
         let mut lonely = Vec::new();
         for &node in edited.nodes.as_slice() {
-            let it = self.node(node);
+            let Some(it) = self.node(node) else { continue };
             match it.level {
                 Level::Frontend if self.children(node).is_empty() => lonely.push(node),
                 Level::Backend if it.section.is_none() && self.parents(node).is_empty() => {

@@ -244,7 +244,7 @@ pub fn is_mesh_only(route: &Object) -> bool {
 impl Topology {
     /// The hostnames of an attached route, with their positions, that it has in common with none of its listeners.
     pub fn unused_hostnames<'o>(&self, objects: &'o Objects, route: NodeId) -> Vec<(usize, &'o str)> {
-        let Some(object) = self.node(route).owner.object() else { return Vec::new() };
+        let Some(object) = self[route].owner.object() else { return Vec::new() };
         let object = &objects[object];
         let hostnames = object.spec().list_at("hostnames");
         if hostnames.is_empty() || !RouteKind::named(&object.id.kind).is_some_and(RouteKind::has_hostnames) {
@@ -252,7 +252,7 @@ impl Topology {
         }
         // Whoever serves a mesh, or is delegated to, has no hostnames of listeners to go by.
         let parents = self.parents(route);
-        if parents.iter().any(|parent| self.node(*parent).level != Level::Listener) {
+        if parents.iter().any(|parent| self[*parent].level != Level::Listener) {
             return Vec::new();
         }
         let listeners = parents.iter().filter_map(|parent| self.section_value(objects, *parent)).map(hostname_of);

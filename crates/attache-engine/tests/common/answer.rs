@@ -27,7 +27,7 @@ pub fn answer(engine: &Engine) -> Vec<String> {
 /// A Service that stands before routes and behind them has two nodes.
 pub fn node(engine: &Engine, node: NodeId) -> String {
     let name = engine.topology().name(engine.objects(), node);
-    match engine.topology().node(node).level {
+    match engine.topology()[node].level {
         Level::Frontend => format!("{name} before routes"),
         _ => name,
     }

@@ -87,7 +87,7 @@ impl<'e> Reference<'e> {
         let arrives = |parent: NodeId| topology.live(parent) || !topology.live(node);
         let mut paths: Vec<Vec<NodeId>> =
             topology.parents(node).iter().filter(|it| arrives(**it)).flat_map(|parent| self.paths(*parent)).collect();
-        if topology.node(node).level == Level::BackendPort {
+        if topology[node].level == Level::BackendPort {
             // Those by way of a rule that names the port; else its Service stands alone above it.
             let service = topology.whole(node);
             paths.retain(|path| matches!(path[..], [.., rule, _] if self.names(rule, service, node)));
@@ -121,13 +121,13 @@ impl<'e> Reference<'e> {
 
     fn is_member(&self, node: NodeId) -> bool {
         let topology = self.engine.topology();
-        let (id, level) = (topology.id(self.engine.objects(), node), topology.node(node).level);
+        let (id, level) = (topology.id(self.engine.objects(), node), topology[node].level);
         level != Level::Namespace
             && self.kind.hierarchy.levels.iter().any(|name| name.includes(level, &id.group, &id.kind))
     }
 
     fn is_namespace(&self, node: NodeId) -> bool {
-        self.engine.topology().node(node).level == Level::Namespace
+        self.engine.topology()[node].level == Level::Namespace
     }
 
     fn knows(&self, level: Level) -> bool {
@@ -151,13 +151,13 @@ impl<'e> Reference<'e> {
         path.windows(2).find_map(|pair| {
             let (parent, route) = (pair[0], pair[1]);
             let foreign = topology.namespace(parent) != topology.namespace(route);
-            topology.namespace(route).filter(|_| topology.node(parent).level == Level::Frontend && foreign)
+            topology.namespace(route).filter(|_| topology[parent].level == Level::Frontend && foreign)
         })
     }
 
     /// The node whose policies hold at a node: a Service in front of routes has those of the Service.
     pub fn holder(&self, node: NodeId) -> NodeId {
-        match self.engine.topology().node(node).level {
+        match self.engine.topology()[node].level {
             Level::Frontend => self.engine.topology().whole(node),
             _ => node,
         }

@@ -84,7 +84,7 @@ impl ReachView<'_> {
 pub fn counts(input: &Snapshot, nodes: &[NodeId]) -> Vec<String> {
     let mut counts: Vec<(Level, String, usize)> = Vec::new();
     for node in nodes {
-        let (level, what) = (input.engine.topology().node(*node).level, input.what(*node));
+        let (level, what) = (input.engine.topology()[*node].level, input.what(*node));
         match counts.iter_mut().find(|(_, other, _)| *other == what) {
             Some((_, _, count)) => *count += 1,
             None => counts.push((level, what, 1)),

@@ -192,7 +192,7 @@ impl RequestView<'_> {
         writeln!(screen, "\n{}", paint(HEAD, "Passed by"))?;
         // What came nearest is at the bottom of the topology.
         let mut others: Vec<&NotChosen> = others.iter().collect();
-        others.sort_by_key(|other| match self.input.engine.topology().node(other.node).level {
+        others.sort_by_key(|other| match self.input.engine.topology()[other.node].level {
             Level::RouteRule => 0,
             Level::Route => 1,
             _ => 2,

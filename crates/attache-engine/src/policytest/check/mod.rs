@@ -109,7 +109,7 @@ impl<'t> Checker<'t> {
         let object = objects_only.find(|(node, _)| query.matches(topology.id(objects, *node)));
         let message = match (object, &query.section) {
             (Some((object, _)), Some(section)) => {
-                let sections = topology.sections(object).filter_map(|node| topology.node(node).section.as_ref());
+                let sections = topology.sections(object).filter_map(|node| topology[node].section.as_ref());
                 let sections: Vec<String> = sections.map(|section| format!("`{section}`")).collect();
                 match sections.is_empty() {
                     true => "it has no sections".to_string(),

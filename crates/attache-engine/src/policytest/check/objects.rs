@@ -16,7 +16,7 @@ pub fn field(checker: &Checker<'_>, expected: &ExpectedField) -> Result<(), Chec
     let engine = checker.engine;
     let ExpectedField { object, path, value } = expected;
     let node = checker.nodes(object, "object")?.into_iter().next();
-    let Some(Owner::Object(id)) = node.map(|node| engine.topology().node(node).owner) else {
+    let Some(Owner::Object(id)) = node.map(|node| engine.topology()[node].owner) else {
         return Err(CheckError::missing(object, "it is virtual: there is no such object"));
     };
     let mut variants = vec![engine.objects()[id].body.clone()];

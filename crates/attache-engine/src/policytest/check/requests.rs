@@ -14,7 +14,7 @@ use crate::value::Value;
 pub fn check(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<(), CheckError> {
     let trace = follow(checker, expected)?;
     let (objects, topology) = (checker.engine.objects(), checker.engine.topology());
-    let section = |node: Option<NodeId>| match node.and_then(|node| topology.node(node).section.clone()) {
+    let section = |node: Option<NodeId>| match node.and_then(|node| topology[node].section.clone()) {
         Some(section) => Value::Str(section),
         None => Value::Null,
     };

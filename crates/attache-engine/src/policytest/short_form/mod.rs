@@ -269,7 +269,7 @@ mod tests {
         let topology = Topology::build(&objects, &[]);
         assert_eq!(topology.refused(&objects), [], "every link of the short form attaches");
         let name = |node| topology.name(&objects, node);
-        let own = |parent, child| topology.node(parent).owner == topology.node(child).owner;
+        let own = |parent, child| topology[parent].owner == topology[child].owner;
         let links = topology.order().iter().flat_map(|parent| topology.children(*parent).iter().map(|c| (*parent, *c)));
         links.filter(|(a, b)| !own(*a, *b)).map(|(a, b)| format!("{} > {}", name(a), name(b))).collect()
     }

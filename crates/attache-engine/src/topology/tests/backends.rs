@@ -35,7 +35,7 @@ fn whatever_is_there_can_be_a_backend() {
         with(json!([{"kind": "Bucket", "group": "x.io", "name": "b"}]), json!([of("x.io/v1", "Bucket/b", json!({}))]));
     assert_eq!(shown.below("HTTPRoute/a/r#rule-1"), ["Bucket/a/b"]);
     let bucket = shown.topology.find(&shown.objects, &ObjectRef::new("x.io", "Bucket", "a", "b")).unwrap();
-    assert_eq!(shown.topology.node(bucket).level, Level::Backend);
+    assert_eq!(shown.topology[bucket].level, Level::Backend);
     let shown =
         with(json!([{"kind": "Bucket", "group": "x.io", "name": "c"}]), json!([of("x.io/v1", "Bucket/b", json!({}))]));
     assert_eq!(
@@ -89,7 +89,7 @@ fn a_service_that_is_a_parent_stands_above_the_route_and_below_it() {
     let shown = show(json!([service("Service/s"), mesh("HTTPRoute/r", parent, json!({"name": "s", "port": 80}))]));
     let service = shown.topology.find(&shown.objects, &ObjectRef::new("", "Service", "a", "s")).unwrap();
     let frontend = shown.topology.frontend(service).unwrap();
-    assert_eq!(shown.topology.node(frontend).level, Level::Frontend);
+    assert_eq!(shown.topology[frontend].level, Level::Frontend);
     assert_eq!(shown.topology.frontend(frontend), Some(frontend));
     let only_child = |id| {
         assert_eq!(shown.topology.children(id).len(), 1);
