@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use attache_engine::object::{Object, Source};
 use attache_engine::problem::Problem;
 use attache_engine::text;
+use attache_engine::value::Value;
 use serde::Deserialize;
 
 use crate::connection::{Connection, JSON, RequestError};
@@ -157,6 +158,10 @@ pub(crate) fn read_objects(body: &[u8], resource: &ApiResource, extent: Extent) 
     for object in &mut objects {
         // Lines and columns of an answer of the server say nothing to anybody.
         object.source = Source::default();
+        // A list does not say of each item what it is, a watch does: the same object must be the same.
+        if let Value::Map(body) = &object.body {
+            object.body = Value::Map(body.without(|key| matches!(key, "apiVersion" | "kind")));
+        }
         if extent == Extent::Metadata {
             object.id.group = (&*resource.group).into();
             object.id.kind = (&*resource.kind).into();

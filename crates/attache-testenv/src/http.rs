@@ -101,6 +101,22 @@ impl HttpClient {
         answered(request.call())
     }
 
+    /// Sends a request whose answer is read by the caller, as far as the caller likes.
+    pub(crate) fn open(
+        &self,
+        method: &str,
+        path: &str,
+        accept: &str,
+        body: Vec<u8>,
+    ) -> Result<(u16, impl std::io::Read + use<>), TestEnvError> {
+        let failed = |error: &dyn std::fmt::Display| TestEnvError::failed("the API server did not answer", error);
+        let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
+        let request = request.header("Accept", accept).header("Content-Type", "application/json");
+        let request = request.body(body).map_err(|error| failed(&error))?;
+        let response = self.agent.run(request).map_err(|error| failed(&error))?;
+        Ok((response.status().as_u16(), response.into_body().into_reader()))
+    }
+
     fn write(
         &self,
         mut request: ureq::RequestBuilder<ureq::typestate::WithBody>,

@@ -39,6 +39,7 @@ mod install;
 mod ports;
 mod processes;
 mod programs;
+mod proxy;
 mod template;
 mod users;
 
@@ -48,6 +49,7 @@ use std::io::Write;
 pub use cluster::{ClusterOptions, Component, TestCluster};
 pub use http::{HttpClient, HttpResponse};
 pub use programs::Programs;
+pub use proxy::{Fault, FaultProxy};
 pub use users::TestUser;
 
 /// Why there is no test environment.
