@@ -106,7 +106,7 @@ impl From<conditions::StatusCondition> for Condition {
 
 /// A target, in the words of its policy.
 pub fn target_words(target: &PolicyTarget) -> String {
-    match &target.wanted {
+    match &target.spec {
         TargetSpec::Object { kind, namespace, name, section, .. } => {
             let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
             let section = section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
@@ -119,7 +119,7 @@ pub fn target_words(target: &PolicyTarget) -> String {
         TargetSpec::OwnNamespace => "its namespace".to_owned(),
         TargetSpec::Host(host) => format!("host {host}"),
         TargetSpec::Chosen(choice) => {
-            let of: Vec<String> = choice.of.iter().map(|level| level.to_string().to_lowercase()).collect();
+            let of: Vec<String> = choice.levels.iter().map(|level| level.to_string().to_lowercase()).collect();
             let what = choice.labels.as_ref().map(|labels| format!("{}s with {}", of.join("s and "), inline(labels)));
             let namespaces = choice.namespaces.as_ref().map(|labels| format!("namespaces with {}", inline(labels)));
             what.into_iter().chain(namespaces).collect::<Vec<_>>().join(" in ")

@@ -221,7 +221,7 @@ impl Engine {
             };
         }
         let own = &self.policy_id(status.policy).namespace;
-        match self.policy(status.policy).targets.first().map(|target| &target.wanted) {
+        match self.policy(status.policy).targets.first().map(|target| &target.spec) {
             Some(TargetSpec::Object { kind, namespace, name, section, .. }) => Subject {
                 sort: if section.is_some() { "Section".to_owned() } else { kind.to_string() },
                 kind: kind.to_string(),
@@ -298,7 +298,7 @@ impl Engine {
             return Vec::new();
         };
         let may_join = |node: NodeId| with.iter().any(|name| name.level() == self.topology()[node].level);
-        if self.policy(*lowest).joins.is_none() || may_join(*node) {
+        if self.policy(*lowest).requested_strategy.is_none() || may_join(*node) {
             return Vec::new();
         }
         let other = standing.iter().find(|(_, node)| may_join(*node));

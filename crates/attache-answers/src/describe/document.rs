@@ -145,7 +145,7 @@ pub fn describe_policy<'i>(input: &Snapshot, id: PolicyId, problems: &'i [Findin
     let conditions = engine.policy_conditions(&statuses).into_iter().flatten().map(Condition::from);
     let attached = engine.attachments().for_policy(id).to.iter();
     let blocks = policy.blocks.iter().map(|block| OfBlock {
-        block: block.which.name(),
+        block: block.kind.name(),
         strategy: block.strategy.name().to_owned(),
         when: condition(input, id, block).map(str::to_owned),
         removes: block.removes.iter().map(ToString::to_string).collect(),

@@ -241,7 +241,7 @@ pub fn problems(input: &Snapshot, target: &Target) -> Vec<Finding> {
 pub fn condition<'i>(input: &'i Snapshot, policy: PolicyId, block: &Block) -> Option<&'i str> {
     let kind = input.engine.kinds().get(input.engine.policy(policy).kind);
     let object = input.engine.policy_object(policy);
-    let path = block_path(object, kind, block.which).key(kind.fields.when.clone());
+    let path = block_path(object, kind, block.kind).key(kind.fields.when.clone());
     path.resolve(&object.body).filter(|_| kind.has_blocks())?.as_str()
 }
 
@@ -253,7 +253,7 @@ fn wants(input: &Snapshot, policy: PolicyId, id: &ObjectRef) -> bool {
 
 /// Whether a target of a policy in namespace `own` is an object, if the policy does name one.
 pub fn names(target: &policy::PolicyTarget, own: &str, id: &ObjectRef) -> Option<bool> {
-    let TargetSpec::Object { group, kind, namespace, name, .. } = &target.wanted else { return None };
+    let TargetSpec::Object { group, kind, namespace, name, .. } = &target.spec else { return None };
     let namespace = namespace.as_deref().unwrap_or(own);
     let is_there = id.namespace.is_empty() || namespace == id.namespace;
     Some((group, kind, name) == (&id.group, &id.kind, &id.name) && is_there)

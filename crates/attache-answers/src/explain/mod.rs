@@ -104,7 +104,7 @@ fn collect(value: &Value, path: &Path, found: &mut BTreeSet<Path>) {
 
 /// The block whose turn it was.
 pub fn block<'i>(input: &'i Snapshot, turn: &BlockTrace) -> Option<&'i Block> {
-    input.engine.policy(turn.policy).blocks.iter().find(|block| block.which == turn.block)
+    input.engine.policy(turn.policy).blocks.iter().find(|block| block.kind == turn.block)
 }
 
 /// The file of a block, and the place of what it says at `field`.

@@ -62,7 +62,7 @@ impl TargetResolver<'_> {
             for &(node, object) in selectable.get(namespace).map_or(&[][..], Vec::as_slice) {
                 let level = self.topology[node].level;
                 let is_candidate =
-                    selection.of.iter().any(|name| name.includes(level, &object.id.group, &object.id.kind));
+                    selection.levels.iter().any(|name| name.includes(level, &object.id.group, &object.id.kind));
                 let needs_reference = kind
                     .hierarchy
                     .waypoints
@@ -79,7 +79,7 @@ impl TargetResolver<'_> {
             namespaces.iter().for_each(|node| select_in(&self.topology.id(self.objects, *node).name));
         }
         if found.is_empty() {
-            let levels = selection.of.clone();
+            let levels = selection.levels.clone();
             return Err(Box::new(match (&selection.namespaces, namespaces.as_slice()) {
                 (None, _) => AttachmentError::NothingSelectedInNamespace { levels, namespace: own.clone() },
                 (Some(_), []) => AttachmentError::NoNamespaceSelected,

@@ -126,7 +126,7 @@ pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &Policies)
     for (_, policy) in policies.iter() {
         let kind = kinds.get(policy.kind);
         for target in &policy.targets {
-            let TargetSpec::Object { group, kind: wanted, namespace, name, .. } = &target.wanted else { continue };
+            let TargetSpec::Object { group, kind: wanted, namespace, name, .. } = &target.spec else { continue };
             if kind.targets.virtual_targets.iter().any(|virtual_kind| virtual_kind.is(group, wanted)) {
                 let namespace = namespace.as_ref().unwrap_or(&objects[policy.object].id.namespace);
                 named.push(ObjectRef::new(group, wanted, namespace, name));

@@ -69,7 +69,7 @@ impl<'o> TargetResolver<'o> {
     /// The nodes that one target leads to.
     fn resolve(&self, policy: &Object, kind: &PolicyKind, target: &PolicyTarget) -> Resolved<Vec<AttachmentPoint>> {
         let for_all_requests = |node: NodeId| AttachmentPoint { node, from: None, via: Via::Target };
-        match &target.wanted {
+        match &target.spec {
             TargetSpec::Selected(selector) => self.select_objects(policy, kind, selector),
             TargetSpec::OwnNamespace => {
                 Ok(self.namespace(&policy.id.namespace).into_iter().map(for_all_requests).collect())
@@ -213,7 +213,7 @@ fn problems(object: &Object, policy: &Policy, kind: &PolicyKind) -> Vec<Problem>
         let help = format!("it is read as {}", kind.versions.join(", "));
         problems.push(Problem::warning(message).about(object).help(help));
     }
-    if let Some(path) = &policy.unused {
+    if let Some(path) = &policy.ignored_selection {
         let problem = Problem::warning("the selector counts for nothing: the policy names its targets");
         problems.push(problem.at(object, path.clone()).help("keep one of the two"));
     }
@@ -222,7 +222,7 @@ fn problems(object: &Object, policy: &Policy, kind: &PolicyKind) -> Vec<Problem>
 
 /// The error of a policy that targets something that must be targeted alone, and something else.
 fn mixed_targets(kind: &PolicyKind, targets: &[PolicyTarget]) -> Option<AttachmentError> {
-    let kinds = || targets.iter().filter_map(|target| target.wanted.kind());
+    let kinds = || targets.iter().filter_map(|target| target.spec.kind());
     let alone = kinds().find(|(group, it)| kind.targets.unmixed.iter().any(|name| name.names(group, it)))?;
     let other = kinds().find(|other| *other != alone)?;
     Some(AttachmentError::MixedTargets { policy_kind: kind.kind.clone(), alone: alone.1.into(), other: other.1.into() })

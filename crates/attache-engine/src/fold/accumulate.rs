@@ -12,7 +12,7 @@ impl Fold<'_> {
             for &attachment in &layer.accepted {
                 let policy = self.policy(attachment);
                 for block in &policy.blocks {
-                    if self.next_block(i, attachment, block.which).is_none() {
+                    if self.next_block(i, attachment, block.kind).is_none() {
                         break;
                     }
                     let spec = match (&block.spec, attachment.patch.as_deref()) {

@@ -39,7 +39,7 @@ impl Fold<'_> {
             let (counting, ignored) = self.split_layer(layer);
             for &attachment in counting {
                 for block in &self.policy(attachment).blocks {
-                    let Some(source) = self.next_block(i, attachment, block.which) else { break };
+                    let Some(source) = self.next_block(i, attachment, block.kind) else { break };
                     self.merge.block(arbiter, &mut level, &block.spec, source);
                 }
             }

@@ -189,7 +189,7 @@ impl<'a> Fold<'a> {
         let winner = self.step(layer, winner, BlockKind::Bare);
         for &attachment in ignored {
             for block in &self.policy(attachment).blocks {
-                let Some(source) = self.next_block(layer, attachment, block.which) else { return };
+                let Some(source) = self.next_block(layer, attachment, block.kind) else { return };
                 self.merge.lose_block(&Tree::default(), &block.spec, source, winner);
             }
         }
@@ -198,8 +198,8 @@ impl<'a> Fold<'a> {
     /// Folds those blocks of a policy that `is_wanted` accepts.
     fn policy_blocks(&mut self, layer: usize, attachment: &'a Attachment, is_wanted: impl Fn(BlockKind) -> bool) {
         let mut removed = Vec::new();
-        for block in self.policy(attachment).blocks.iter().filter(|block| is_wanted(block.which)) {
-            let Some(source) = self.next_block(layer, attachment, block.which) else { break };
+        for block in self.policy(attachment).blocks.iter().filter(|block| is_wanted(block.kind)) {
+            let Some(source) = self.next_block(layer, attachment, block.kind) else { break };
             if self.holds(block, source) {
                 self.block(block, source);
                 removed.extend(block.removes.iter().map(|name| (name.as_str(), source)));
@@ -210,7 +210,7 @@ impl<'a> Fold<'a> {
     }
 
     fn block(&mut self, block: &'a Block, source: Source) {
-        let prefers_incoming = block.which == BlockKind::Overrides;
+        let prefers_incoming = block.kind == BlockKind::Overrides;
         let arbiter = Arbiter { strategy: &*block.strategy, prefers_incoming };
         if prefers_incoming || self.removed.is_empty() {
             if prefers_incoming || !block.spec.entries().is_empty() {

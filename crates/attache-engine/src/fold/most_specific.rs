@@ -23,13 +23,13 @@ impl Fold<'_> {
             for &attachment in &layer.accepted {
                 let policy = self.policy(attachment);
                 let Some(block) = policy.blocks.first() else { continue };
-                let Some(source) = self.next_block(i, attachment, block.which) else { return };
+                let Some(source) = self.next_block(i, attachment, block.kind) else { return };
                 match (lowest, wanted.filter(|_| is_merge_level)) {
                     (None, _) => {
                         lowest = Some(source);
                         self.is_single = true;
                         self.take_or_lose(&block.spec, source);
-                        wanted = policy.joins.as_ref().filter(|_| !is_merge_level);
+                        wanted = policy.requested_strategy.as_ref().filter(|_| !is_merge_level);
                     }
                     (Some(_), Some(strategy)) => {
                         self.fill(strategy, &block.spec, source);

@@ -70,7 +70,7 @@ fn block_trace(
     after: &EffectivePolicy,
 ) -> BlockTrace {
     let FoldStep { attachment, block, layer, .. } = step;
-    let said = policy.blocks.iter().find(|said| said.which == block);
+    let said = policy.blocks.iter().find(|said| said.kind == block);
     let by_route = layers.get(layer).and_then(|layer| layer.inheritance.as_ref()).map(|it| &it.inherit.strategy);
     let mut turn = BlockTrace {
         policy: attachment.policy,

@@ -60,7 +60,7 @@ impl<'a> Fold<'a> {
         // It may have been accepted on another node.
         self.steps[winner.0 as usize].foreign = true;
         for block in &self.policy(loser).blocks {
-            let Some(loser) = self.next_block(layer, loser, block.which) else { return };
+            let Some(loser) = self.next_block(layer, loser, block.kind) else { return };
             self.conflicted.push((loser, winner, &block.spec));
         }
     }

@@ -111,7 +111,7 @@ impl Step<'_> {
             }
             _ => false,
         };
-        self.before.policy(policy).targets.iter().any(|target| chooses(&target.wanted))
+        self.before.policy(policy).targets.iter().any(|target| chooses(&target.spec))
     }
 
     /// The policies that filters of routes name, or named.

@@ -228,7 +228,7 @@ impl Dependencies {
         let home = object.id.namespace.as_str();
         let in_vain = !engine.attachments().for_policy(PolicyId(id)).refused.is_empty();
         for target in &policy.targets {
-            match &target.wanted {
+            match &target.spec {
                 TargetSpec::Object { group, kind, namespace, name, .. } => {
                     // It may be cluster-scoped: that depends on what is there.
                     for namespace in [namespace.as_deref().unwrap_or(home), ""] {

@@ -13,7 +13,7 @@ use crate::kinds::{DictatedBy, KindId};
 use crate::model::Model;
 use crate::object::{Object, ObjectId};
 use crate::order::{Stack, is_rejected_everywhere};
-use crate::policy::{self, PolicyId};
+use crate::policy::{Policy, PolicyId};
 use crate::topology::{Level, NeedsRebuild, NodeId};
 
 /// The stacks that were set anew.
@@ -37,7 +37,7 @@ impl Step<'_> {
     pub(super) fn attach(&mut self, policies: BTreeSet<PolicyId>) -> Result<Vec<(PolicyId, Attached)>, NeedsRebuild> {
         for touched in self.touched {
             let Some(kind) = touched.name().and_then(|id| self.next.kinds.find(&id.group, &id.kind)) else { continue };
-            let read = |object: &Arc<Object>| policy::read(touched.id, object, kind, self.next.kinds.get(kind));
+            let read = |object: &Arc<Object>| Policy::read(touched.id, object, kind, self.next.kinds.get(kind));
             let policy = touched.after.as_ref().map(read);
             self.next.policies.set(PolicyId(touched.id), policy);
         }

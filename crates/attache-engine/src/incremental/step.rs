@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::kinds::{Crd, KindId};
 use crate::model::{Model, Moved, RefCounts};
 use crate::object::ObjectId;
-use crate::policy::{self, PolicyId, TargetSpec};
+use crate::policy::{Policy, PolicyId, TargetSpec};
 use crate::topology::api::{self, GATEWAY_API, RouteKind};
 use crate::topology::{Edited, Level, NeedsRebuild, NodeId};
 
@@ -178,14 +178,14 @@ impl Step<'_> {
             return Ok(());
         }
         // What policies name exists by that.
-        let reads = touched.states().map(|object| policy::read(touched.id, object, id, kind));
+        let reads = touched.states().map(|object| Policy::read(touched.id, object, id, kind));
         let is_virtual = |wanted: &TargetSpec| match wanted {
             TargetSpec::Object { group, kind: wanted, .. } => {
                 kind.targets.virtual_targets.iter().any(|it| it.is(group, wanted))
             }
             _ => false,
         };
-        match reads.flat_map(|policy| policy.targets).any(|target| is_virtual(&target.wanted)) {
+        match reads.flat_map(|policy| policy.targets).any(|target| is_virtual(&target.spec)) {
             true => Err(NeedsRebuild::VirtualTarget),
             false => Ok(()),
         }

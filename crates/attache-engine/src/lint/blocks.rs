@@ -43,7 +43,7 @@ pub fn removes_nothing(facts: &Facts<'_>, findings: &mut Findings) {
                     continue;
                 }
                 let field =
-                    kind.fields.remove.iter().map(|field| block_path(object, kind, block.which).key(field.clone()));
+                    kind.fields.remove.iter().map(|field| block_path(object, kind, block.kind).key(field.clone()));
                 let path = field.clone().find(|path| path.resolve(&object.body).is_some()).unwrap_or_default();
                 let message = format!("`{name}` is removed, and no default of a policy above has it");
                 findings.push(rule::REMOVES_NOTHING.at(object, path, message));
@@ -63,7 +63,7 @@ fn is_part_of(path: &Path, name: &str) -> bool {
 
 /// Whether the condition of a block holds nowhere.
 fn is_idle(facts: &Facts<'_>, policy: PolicyId, block: &Block) -> bool {
-    block.when.is_some() && facts.inactive.get(&(policy, block.which)) == Some(&facts.status(policy).scopes.total)
+    block.when.is_some() && facts.inactive.get(&(policy, block.kind)) == Some(&facts.status(policy).scopes.total)
 }
 
 /// Conditions that hold for nothing that is there.

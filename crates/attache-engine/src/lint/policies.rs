@@ -40,7 +40,7 @@ pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
 
 /// What a selector selects and no ReferenceGrant allows, once for each namespace.
 fn missing_grants(engine: &Engine, refusal: &Refusal, policy: &Policy, findings: &mut Findings) {
-    let target = refusal.target.and_then(|target| policy.targets.get(target)).map(|target| &target.wanted);
+    let target = refusal.target.and_then(|target| policy.targets.get(target)).map(|target| &target.spec);
     let Some(TargetSpec::Selected(selector)) = target else { return };
     let (object, kind) = (engine.policy_object(refusal.policy), engine.kinds().get(policy.kind));
     let targets = TargetResolver::new(engine.objects(), engine.topology()).ungranted(object, kind, selector);

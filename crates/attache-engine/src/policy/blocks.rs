@@ -8,8 +8,8 @@ use crate::kinds::{Pattern, PatternFit, PolicyKind, SelectorField, Strategy};
 use crate::object::Object;
 use crate::value::{Map, Path, Segment, Value};
 
-/// The blocks, lowest first.
-pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, String)) -> Vec<Block> {
+/// Reads the blocks of a policy, lowest first.
+pub fn read(object: &Object, kind: &PolicyKind, report: &mut impl FnMut(Path, String)) -> Vec<Block> {
     let fields = &kind.fields;
     let path = &fields.settings;
     let empty = Map::default();
@@ -17,30 +17,30 @@ pub fn read(object: &Object, kind: &PolicyKind, complain: &mut impl FnMut(Path, 
         Some(Value::Map(map)) => map,
         None | Some(Value::Null) => &empty,
         Some(other) => {
-            complain(path.clone(), format!("`{path}` must be an object, not {}", other.type_name()));
+            report(path.clone(), format!("`{path}` must be an object, not {}", other.type_name()));
             &empty
         }
     };
-    let mut reading = BlockReader { kind, complain };
+    let mut reader = BlockReader { kind, report };
     let mut blocks = Vec::new();
     if kind.has_blocks() {
-        blocks.extend(reading.named(settings, path, &fields.defaults, BlockKind::Defaults));
-        blocks.extend(reading.bare(settings, path));
-        blocks.extend(reading.named(settings, path, &fields.overrides, BlockKind::Overrides));
+        blocks.extend(reader.named(settings, path, &fields.defaults, BlockKind::Defaults));
+        blocks.extend(reader.bare(settings, path));
+        blocks.extend(reader.named(settings, path, &fields.overrides, BlockKind::Overrides));
     } else {
         let spec = settings.without(|key| is_target(kind, key) || fields.ignored.iter().any(|name| name == key));
         let strategy = kind.default_strategy().clone();
         let spec = without_absent(Value::Map(spec), kind, &mut Vec::new());
-        blocks.push(Block { which: BlockKind::Bare, strategy, when: None, removes: Vec::new(), spec });
+        blocks.push(Block { kind: BlockKind::Bare, strategy, when: None, removes: Vec::new(), spec });
     }
     blocks
 }
 
-/// Where a block stands in its policy.
-pub fn path(object: &Object, kind: &PolicyKind, which: BlockKind) -> Path {
+/// The path of a block in its policy.
+pub fn path(object: &Object, kind: &PolicyKind, block: BlockKind) -> Path {
     let fields = &kind.fields;
     let settings = &fields.settings;
-    let names = match which {
+    let names = match block {
         BlockKind::Defaults => &fields.defaults,
         BlockKind::Bare => return settings.clone(),
         BlockKind::Overrides => &fields.overrides,
@@ -49,45 +49,47 @@ pub fn path(object: &Object, kind: &PolicyKind, which: BlockKind) -> Path {
     name.map_or(settings.clone(), |name| settings.key(name.clone()))
 }
 
+/// Reads blocks, and reports what is wrong with them.
 struct BlockReader<'a, C> {
     kind: &'a PolicyKind,
-    complain: &'a mut C,
+    report: &'a mut C,
 }
 
 impl<C: FnMut(Path, String)> BlockReader<'_, C> {
-    fn named(&mut self, settings: &Map, path: &Path, names: &[SmolStr], which: BlockKind) -> Option<Block> {
+    /// The block in a field with one of `names`.
+    fn named(&mut self, settings: &Map, path: &Path, names: &[SmolStr], kind: BlockKind) -> Option<Block> {
         let (name, value) = names.iter().find_map(|name| Some((name, settings.get(name)?)))?;
         let path = path.key(name.clone());
         match value {
-            Value::Map(map) => Some(self.block(map, &path, which, |_| false)),
+            Value::Map(map) => Some(self.block(map, &path, kind, |_| false)),
             Value::Null => None,
             other => {
-                (self.complain)(path, format!("`{name}` must be an object, not {}", other.type_name()));
+                (self.report)(path, format!("`{name}` must be an object, not {}", other.type_name()));
                 None
             }
         }
     }
 
-    /// Bare rules are all other fields, as an atomic default.
+    /// The block of bare rules: all fields that are neither targets nor blocks.
     fn bare(&mut self, settings: &Map, path: &Path) -> Option<Block> {
         let fields = &self.kind.fields;
-        let other = |key: &str| {
+        let is_no_rule = |key: &str| {
             is_target(self.kind, key)
                 || fields.ignored.iter().chain(&fields.defaults).chain(&fields.overrides).any(|name| name == key)
         };
-        let mut block = self.block(settings, path, BlockKind::Bare, other);
+        let mut block = self.block(settings, path, BlockKind::Bare, is_no_rule);
         block.strategy = bare_strategy(self.kind);
-        let says_something = !block.spec.entries().is_empty() || !block.removes.is_empty();
-        says_something.then_some(block)
+        let is_empty = block.spec.entries().is_empty() && block.removes.is_empty();
+        (!is_empty).then_some(block)
     }
 
-    fn block(&mut self, map: &Map, path: &Path, which: BlockKind, other: impl Fn(&str) -> bool) -> Block {
+    fn block(&mut self, map: &Map, path: &Path, kind: BlockKind, is_no_rule: impl Fn(&str) -> bool) -> Block {
         let fields = &self.kind.fields;
-        let strategy = match map.get(&fields.strategy).filter(|_| which != BlockKind::Bare) {
+        let strategy = match map.get(&fields.strategy).filter(|_| kind != BlockKind::Bare) {
             Some(value) => self.strategy(value, path.key(fields.strategy.clone())),
             None => self.kind.default_strategy().clone(),
         };
-        // A list under this name is a rule like any other: only an expression is a condition.
+        // Only a string is a condition. Some kinds have a list of rules under the same name.
         let when = match map.get(&fields.when) {
             Some(Value::Str(text)) => self.condition(text, path.key(fields.when.clone())),
             _ => None,
@@ -96,12 +98,12 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
         let removes = removed.filter_map(Value::as_str).map(|name| name.to_smolstr()).collect();
         let is_condition = matches!(map.get(&fields.when), Some(Value::Str(_)));
         let spec = map.without(|key| {
-            other(key)
+            is_no_rule(key)
                 || key == fields.strategy
                 || (key == fields.when && is_condition)
                 || fields.remove.iter().any(|name| name == key)
         });
-        Block { which, strategy, when, removes, spec: Value::Map(spec) }
+        Block { kind, strategy, when, removes, spec: Value::Map(spec) }
     }
 
     fn strategy(&mut self, value: &Value, path: Path) -> Strategy {
@@ -112,7 +114,7 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
                 let given = value.as_str().unwrap_or(value.type_name());
                 let known: Vec<&str> = self.kind.merging.strategies.iter().map(|strategy| strategy.name()).collect();
                 let kind = &self.kind.kind;
-                (self.complain)(path, format!("{kind} has no strategy `{given}`, only {}", known.join(", ")));
+                (self.report)(path, format!("{kind} has no strategy `{given}`, only {}", known.join(", ")));
                 self.kind.default_strategy().clone()
             }
         }
@@ -122,14 +124,14 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
         match CelCondition::compile(text) {
             Ok(condition) => Some(condition),
             Err(error) => {
-                (self.complain)(path, error.to_string());
+                (self.report)(path, error.to_string());
                 None
             }
         }
     }
 }
 
-/// Bare rules are atomic, unless the kind has no strategy but `none`, or one of an embedder first.
+/// Bare rules are atomic, unless the only strategy of the kind is `none`, or the first one is registered in code.
 fn bare_strategy(kind: &PolicyKind) -> Strategy {
     match kind.merging.strategies.as_slice() {
         [only] if *only == Strategy::NONE => Strategy::NONE,
@@ -138,20 +140,20 @@ fn bare_strategy(kind: &PolicyKind) -> Strategy {
     }
 }
 
-/// Whether a field of the settings holds targets.
+/// Whether a field of the settings names or selects targets.
 fn is_target(kind: &PolicyKind, key: &str) -> bool {
     let fields = &kind.fields;
     let selections = kind.targets.selects.iter();
-    let chosen =
+    let selected =
         selections.flat_map(|rule| rule.labels.as_ref().map(SelectorField::path).into_iter().chain(&rule.namespaces));
     let hosts = kind.targets.hosts.iter().flat_map(|hosts| [&hosts.field].into_iter().chain(&hosts.export_to));
-    fields.target_refs.iter().chain(&fields.target_selectors).chain(chosen).chain(hosts).any(|path| {
+    fields.target_refs.iter().chain(&fields.target_selectors).chain(selected).chain(hosts).any(|path| {
         let rest = path.segments().strip_prefix(fields.settings.segments());
         matches!(rest.and_then(<[Segment]>::first), Some(Segment::Key(field)) if field == key)
     })
 }
 
-/// A value without the fields whose values mean that they are missing, and without what held nothing else.
+/// Removes the fields whose values count as missing, and maps that are empty without them.
 fn without_absent(value: Value, kind: &PolicyKind, path: &mut Vec<Segment>) -> Value {
     let Value::Map(map) = &value else { return value };
     if kind.merging.absent.iter().all(|(pattern, _)| pattern.fit(path.iter()) == PatternFit::No) {

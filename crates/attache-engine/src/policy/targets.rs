@@ -1,4 +1,4 @@
-//! What a policy says it targets.
+//! The targets of a policy, as the policy gives them.
 
 use smol_str::SmolStr;
 
@@ -7,42 +7,56 @@ use crate::object::Object;
 use crate::selector::check;
 use crate::value::{Path, Value};
 
+/// A target of a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyTarget {
-    pub wanted: TargetSpec,
-    /// Where in the policy it stands.
+    /// What is targeted.
+    pub spec: TargetSpec,
+    /// The field of the policy that gives the target.
     pub path: Path,
 }
 
+/// What a policy targets.
 #[derive(Clone, Debug)]
 pub enum TargetSpec {
+    /// An object, by name.
     Object {
+        /// The group of the object.
         group: SmolStr,
+        /// The kind of the object.
         kind: SmolStr,
+        /// The namespace of the object; without one, that of the policy.
         namespace: Option<SmolStr>,
+        /// The name of the object.
         name: SmolStr,
+        /// The section of the object, if the target is a section.
         section: Option<SmolStr>,
     },
+    /// Objects of one kind, by labels.
     Selected(TargetSelector),
     /// The policy's own Namespace.
     OwnNamespace,
+    /// Objects at some levels, by labels.
     Chosen(LabelSelection),
+    /// Services and other objects with hosts, by host.
     Host(SmolStr),
 }
 
-/// Targets chosen by labels alone.
+/// Selects objects at some levels by labels, as the `selects` of the policy's kind say.
 #[derive(Clone, Debug)]
 pub struct LabelSelection {
-    /// A selector; without one, whole Namespaces are meant.
+    /// The selector of objects; without one, whole Namespaces are selected.
     pub labels: Option<Value>,
-    /// A selector; without one, the policy's own Namespace is meant.
+    /// The selector of Namespaces; without one, the policy's own Namespace is selected from.
     pub namespaces: Option<Value>,
-    pub of: Vec<LevelName>,
+    /// The levels that are selected from.
+    pub levels: Vec<LevelName>,
+    /// What a policy in the root namespace selects from.
     pub from_root: RootSelection,
 }
 
 impl TargetSpec {
-    /// The group and the kind of what is wanted, where they are given.
+    /// The group and the kind of the target, where the policy gives them.
     pub fn kind(&self) -> Option<(&str, &str)> {
         match self {
             TargetSpec::Object { group, kind, .. } | TargetSpec::Selected(TargetSelector { group, kind, .. }) => {
@@ -53,103 +67,115 @@ impl TargetSpec {
     }
 }
 
+/// Selects objects of one kind by labels.
 #[derive(Clone, Debug)]
 pub struct TargetSelector {
+    /// The group of the objects.
     pub group: SmolStr,
+    /// The kind of the objects.
     pub kind: SmolStr,
+    /// The label selector.
     pub labels: Value,
+    /// The namespaces of the objects.
     pub namespaces: NamespaceSelection,
+    /// The section of the objects, if the targets are sections.
     pub section: Option<SmolStr>,
 }
 
-/// The namespaces a selector looks in.
+/// The namespaces that a [`TargetSelector`] selects from.
 #[derive(Clone, Debug)]
 pub enum NamespaceSelection {
+    /// The namespace of the policy.
     Same,
+    /// All namespaces.
     All,
+    /// The namespaces that a label selector selects.
     Selected(Value),
 }
 
-/// The targets, and where others are chosen that do not count: what is named does, and what is chosen only without it.
+/// Reads the targets. If the policy names targets, fields that select others do not count: the second value is the path of
+/// such a field.
 pub fn read(
     object: &Object,
     kind: &PolicyKind,
-    complain: &mut impl FnMut(Path, String),
+    report: &mut impl FnMut(Path, String),
 ) -> (Vec<PolicyTarget>, Option<Path>) {
     let refs = kind.fields.target_refs.iter().map(|path| (path, false));
     let selectors = kind.fields.target_selectors.iter().map(|path| (path, true));
     let mut targets = Vec::new();
     for (path, selects) in refs.chain(selectors) {
         let Some(value) = path.resolve(&object.body).filter(|value| !value.is_null()) else { continue };
-        let mut add = |value: &Value, path: Path| match wanted(value, &path, selects) {
-            Ok(wanted) => targets.push(PolicyTarget { wanted, path }),
-            Err(message) => complain(path, message),
+        let mut add = |value: &Value, path: Path| match target_spec(value, &path, selects) {
+            Ok(spec) => targets.push(PolicyTarget { spec, path }),
+            Err(message) => report(path, message),
         };
         match value {
             Value::List(items) => items.iter().enumerate().for_each(|(i, item)| add(item, path.index(i))),
             one => add(one, path.clone()),
         }
     }
-    let mut unused = None;
-    let choices = kind.targets.selects.iter().filter_map(|select| chosen(object, select, complain));
+    let mut ignored_selection = None;
+    let selections = kind.targets.selects.iter().filter_map(|rule| label_selection(object, rule, report));
     match targets.is_empty() {
-        true => targets.extend(choices),
-        false => unused = choices.last().map(|choice| choice.path),
+        true => targets.extend(selections),
+        false => ignored_selection = selections.last().map(|selection| selection.path),
     }
-    targets.extend(kind.targets.hosts.as_ref().and_then(|hosts| host(object, hosts, complain)));
+    targets.extend(kind.targets.hosts.as_ref().and_then(|hosts| host(object, hosts, report)));
     if targets.is_empty() && kind.targets.without_target == WithoutTarget::Namespace {
-        targets.push(PolicyTarget { wanted: TargetSpec::OwnNamespace, path: Path::parse("spec") });
+        targets.push(PolicyTarget { spec: TargetSpec::OwnNamespace, path: Path::parse("spec") });
     }
-    (targets, unused)
+    (targets, ignored_selection)
 }
 
-fn chosen(object: &Object, select: &SelectionRule, complain: &mut impl FnMut(Path, String)) -> Option<PolicyTarget> {
+fn label_selection(
+    object: &Object,
+    rule: &SelectionRule,
+    report: &mut impl FnMut(Path, String),
+) -> Option<PolicyTarget> {
     let value = |path: &Path| path.resolve(&object.body).filter(|value| !value.is_null()).cloned();
-    let labels = select.labels.as_ref().map(|field| match field {
+    let labels = rule.labels.as_ref().map(|field| match field {
         SelectorField::Selector(path) => (path, value(path)),
         SelectorField::Labels(path) => {
             (path, value(path).map(|labels| Value::map(vec![("matchLabels".into(), labels)])))
         }
     });
-    let namespaces = select.namespaces.as_ref().map(|path| (path, value(path)));
-    let place = labels.iter().chain(&namespaces).find(|(_, value)| value.is_some()).map(|(path, _)| (*path).clone())?;
+    let namespaces = rule.namespaces.as_ref().map(|path| (path, value(path)));
+    let path = labels.iter().chain(&namespaces).find(|(_, value)| value.is_some()).map(|(path, _)| (*path).clone())?;
     for (path, selector) in labels.iter().chain(&namespaces).filter_map(|(path, it)| Some((path, it.as_ref()?))) {
         if let Err(message) = check(selector) {
-            complain((*path).clone(), message);
+            report((*path).clone(), message);
         }
     }
-    let wanted = TargetSpec::Chosen(LabelSelection {
+    let spec = TargetSpec::Chosen(LabelSelection {
         labels: labels.and_then(|(_, selector)| selector),
         namespaces: namespaces.and_then(|(_, selector)| selector),
-        of: select.levels.clone(),
-        from_root: select.from_root,
+        levels: rule.levels.clone(),
+        from_root: rule.from_root,
     });
-    Some(PolicyTarget { wanted, path: place })
+    Some(PolicyTarget { spec, path })
 }
 
-fn host(object: &Object, hosts: &HostTargets, complain: &mut impl FnMut(Path, String)) -> Option<PolicyTarget> {
+fn host(object: &Object, hosts: &HostTargets, report: &mut impl FnMut(Path, String)) -> Option<PolicyTarget> {
     if let Some(path) = &hosts.export_to
         && let Some(other) = path.resolve(&object.body).filter(|value| !matches!(value, Value::List(_) | Value::Null))
     {
-        complain(path.clone(), format!("it must be a list, not {}", other.type_name()));
+        report(path.clone(), format!("it must be a list, not {}", other.type_name()));
     }
     let path = hosts.field.clone();
     match path.resolve(&object.body) {
-        Some(Value::Str(host)) if !host.is_empty() => {
-            Some(PolicyTarget { wanted: TargetSpec::Host(host.clone()), path })
-        }
+        Some(Value::Str(host)) if !host.is_empty() => Some(PolicyTarget { spec: TargetSpec::Host(host.clone()), path }),
         None | Some(Value::Null | Value::Str(_)) => {
-            complain(path, "it names no host".to_string());
+            report(path, "it names no host".to_string());
             None
         }
         Some(other) => {
-            complain(path, format!("it must be a string, not {}", other.type_name()));
+            report(path, format!("it must be a string, not {}", other.type_name()));
             None
         }
     }
 }
 
-fn wanted(value: &Value, path: &Path, selects: bool) -> Result<TargetSpec, String> {
+fn target_spec(value: &Value, path: &Path, selects: bool) -> Result<TargetSpec, String> {
     if value.as_map().is_none() {
         return Err(format!("`{path}` must be an object, not {}", value.type_name()));
     }
@@ -182,12 +208,12 @@ fn namespaces(value: &Value) -> Result<NamespaceSelection, String> {
     }
 }
 
-/// The core group has no name, and some call it by one.
+/// The name of a group; `core` is another name for the core group.
 fn plain_group(group: &str) -> &str {
     if group == "core" { "" } else { group }
 }
 
-/// The group of a kind whose group was left out.
+/// The group of a kind for targets that give none.
 fn usual_group(kind: &str) -> &'static str {
     match kind {
         "Gateway" | "GatewayClass" | "HTTPRoute" | "GRPCRoute" | "TLSRoute" | "TCPRoute" | "UDPRoute"

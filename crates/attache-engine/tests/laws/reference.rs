@@ -287,7 +287,7 @@ impl<'e> Reference<'e> {
         };
         let when = fields.remove("when").map(|text| {
             let compiled =
-                self.engine.policy(policy).blocks.iter().find_map(|it| it.when.clone().filter(|_| it.which == which));
+                self.engine.policy(policy).blocks.iter().find_map(|it| it.when.clone().filter(|_| it.kind == which));
             compiled.unwrap_or_else(|| CelCondition::compile(text.as_str().unwrap()).unwrap())
         });
         let texts = |value: Value| value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();

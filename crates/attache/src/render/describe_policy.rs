@@ -104,10 +104,10 @@ impl DescribeView<'_> {
         let lines = spec_lines(&block.spec);
         let shown = cut(lines.len(), self.most_lines);
         let mut table = Table::plain(2);
-        if block.which != BlockKind::Bare || about.len() > 1 {
-            table.row([paint(DIM, format!("{}, {}", block.which.name(), about.join(", "))).into()]);
+        if block.kind != BlockKind::Bare || about.len() > 1 {
+            table.row([paint(DIM, format!("{}, {}", block.kind.name(), about.join(", "))).into()]);
         }
-        let indent = if block.which == BlockKind::Bare { "" } else { "  " };
+        let indent = if block.kind == BlockKind::Bare { "" } else { "  " };
         for line in &lines[..shown] {
             table.row([format!("{indent}{}", line.text).into()]);
         }

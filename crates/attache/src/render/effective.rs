@@ -193,7 +193,7 @@ impl EffectiveView<'_> {
     /// What a policy itself says at a path.
     fn said(&self, policy: PolicyId, which: BlockKind, path: &Path) -> Option<&Value> {
         let blocks = &self.input.engine.policy(policy).blocks;
-        path.resolve(&blocks.iter().find(|block| block.which == which)?.spec)
+        path.resolve(&blocks.iter().find(|block| block.kind == which)?.spec)
     }
 
     pub fn on(&self, which: BlockKind, target: NodeId) -> Cell {
