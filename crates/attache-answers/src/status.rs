@@ -89,7 +89,7 @@ fn of_policy(input: &Snapshot, status: &PolicyStatus, conditions: Vec<conditions
     };
     OfPolicy {
         policy: input.policy(status.policy),
-        accepted: Accepted { status: accepted, reason, message: status.message.clone() },
+        accepted: Accepted { status: accepted, reason, message: status.message() },
         enforcement: status.enforcement.name(),
         by: status.by.iter().map(|policy| input.policy(*policy)).collect(),
         scopes: Scopes { total, enforced, partial, overridden },

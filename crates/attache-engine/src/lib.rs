@@ -17,6 +17,8 @@ pub mod conditions;
 mod document;
 pub mod engine;
 pub mod engine_view;
+#[cfg(test)]
+mod fixture;
 pub mod fold;
 pub mod incremental;
 pub mod kinds;
@@ -37,6 +39,7 @@ pub mod reach;
 pub mod request;
 pub mod selector;
 pub mod status;
+mod tally;
 pub mod text;
 pub mod topology;
 pub mod value;

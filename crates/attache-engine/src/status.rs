@@ -1,98 +1,111 @@
-//! What each policy and each target deserves as its status.
+//! The status of policies and targets.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::fmt;
 
 use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::attachment::{Attachment, Refusal, RejectionReason};
+use crate::attachment::{Attachment, AttachmentError, Refusal, RejectionReason};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
-use crate::fold::FoldOutcome;
 use crate::model::{Free, Model};
-use crate::persistent::PersistentVec;
 use crate::policy::PolicyId;
+use crate::tally::{Tally, policy_tally};
 use crate::topology::NodeId;
 
+pub use crate::tally::{Enforcement, ScopeCounts};
+
+/// The status of a policy, over every scope that it reaches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyStatus {
+    /// The policy.
     pub policy: PolicyId,
-    /// Why it is not accepted, if it is not.
+    /// Why it is not accepted; `None` if it is accepted on one of its targets.
     pub refused: Option<RejectionReason>,
-    pub message: String,
+    /// What else there is to say. Displayed as the message of the status.
+    pub explanation: Option<StatusExplanation>,
+    /// How much of it is in force.
     pub enforcement: Enforcement,
-    /// Who took what is not in force, sorted.
+    /// The policies that it lost to, in the order of names.
     pub by: Vec<PolicyId>,
+    /// The scopes that it reaches.
     pub scopes: ScopeCounts,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Enforcement {
-    Enforced,
-    PartiallyEnforced,
-    Overridden,
-    NotEnforced,
-}
-
-impl Enforcement {
-    pub fn name(self) -> &'static str {
-        match self {
-            Enforcement::Enforced => "Enforced",
-            Enforcement::PartiallyEnforced => "PartiallyEnforced",
-            Enforcement::Overridden => "Overridden",
-            Enforcement::NotEnforced => "NotEnforced",
-        }
+impl PolicyStatus {
+    /// The explanation for people; empty if there is none.
+    pub fn message(&self) -> String {
+        self.explanation.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 }
 
-/// In how many scopes a policy is met, and what became of it there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScopeCounts {
-    pub total: u64,
-    /// All of it is in force.
-    pub enforced: u64,
-    pub partial: u64,
-    /// None of it, because others took it.
-    pub overridden: u64,
+/// Why a policy, or part of it, is not in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatusExplanation {
+    /// Some or all of its targets are refused.
+    Refused(Vec<AttachmentError>),
+    /// It is switched off.
+    Disabled,
+    /// It reaches no scope.
+    NotInPath,
+    /// Its condition holds nowhere.
+    ConditionFalse,
+    /// Its targets set everything that it sets.
+    SetByTarget,
+    /// Its targets set some of what it sets.
+    PartlySetByTarget,
 }
 
-/// A target, and the policies of one kind that contribute to what is in force there.
+impl fmt::Display for StatusExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StatusExplanation::Refused(errors) => {
+                for (at, error) in errors.iter().enumerate() {
+                    write!(f, "{}{error}", if at == 0 { "" } else { "; " })?;
+                }
+                return Ok(());
+            }
+            StatusExplanation::Disabled => "it is disabled",
+            StatusExplanation::NotInPath => "it is not in the path to any route, rule or backend that it could affect",
+            StatusExplanation::ConditionFalse => "its condition holds nowhere",
+            StatusExplanation::SetByTarget => "what it targets sets all of it itself",
+            StatusExplanation::PartlySetByTarget => "what it targets sets part of it itself",
+        })
+    }
+}
+
+/// A target and the policies that affect it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetStatus {
+    /// The target.
     pub target: NodeId,
-    /// In the order of names.
+    /// The policies that contribute to an effective policy in a scope of the target, in the order of names.
     pub affected_by: Vec<PolicyId>,
-}
-
-/// What became of each policy in all scopes together, by the number of its object.
-pub(crate) type Tallies = PersistentVec<Option<Arc<Tally>>>;
-
-pub(crate) fn tally_of(tallies: &Tallies, policy: PolicyId) -> Arc<Tally> {
-    tallies.get(policy.0.0 as usize).cloned().flatten().unwrap_or_default()
 }
 
 impl Engine {
     /// The status of every policy, in the order of names.
     pub fn policy_statuses(&self) -> Vec<PolicyStatus> {
-        self.tally();
+        self.build_tallies();
         self.policies().map(|(policy, _)| self.policy_status(policy)).collect()
     }
 
-    /// Counts what became of every policy.
-    pub(crate) fn tally(&self) {
+    /// Builds the tallies of all models, in parallel.
+    pub(crate) fn build_tallies(&self) {
         self.models().par_iter().for_each(|model| _ = model.tallies(self.view()));
     }
 
+    /// The status of a policy.
     pub fn policy_status(&self, policy: PolicyId) -> PolicyStatus {
         let model = self.policies.get(policy).and_then(|it| self.model(it.kind));
-        let tally = model.map(|model| tally_of(model.tallies(self.view()), policy)).unwrap_or_default();
-        let is_it = |attachment: &Attachment| attachment.policy == policy;
-        let accepted = self.stacks_of(policy).any(|stack| stack.accepted.iter().any(is_it));
-        let refused = self.refusals(policy);
-        let mut status = policy_status(policy, &tally, accepted, self.policy(policy).disabled, &refused);
-        if !accepted {
+        let tally = model.map(|model| policy_tally(model.tallies(self.view()), policy)).unwrap_or_default();
+        let is_its = |attachment: &Attachment| attachment.policy == policy;
+        let is_accepted = self.stacks_of(policy).any(|stack| stack.accepted.iter().any(is_its));
+        let refusals = self.refusals(policy);
+        let mut status = policy_status(policy, &tally, is_accepted, self.policy(policy).disabled, refusals);
+        if !is_accepted {
             status.by = self.rivals(policy).map(|(_, winner)| winner).collect();
         }
         status.by.sort_by(|a, b| self.policy_id(*a).cmp(self.policy_id(*b)));
@@ -100,13 +113,13 @@ impl Engine {
         status
     }
 
-    /// Every node to whose scopes policies at it or above it contribute, in the order of the topology.
+    /// The status of every node that is affected by a policy on it or above it, in the order of ids.
     pub fn target_statuses(&self) -> Vec<TargetStatus> {
         self.target_statuses_among(self.models(), self.topology().order().iter().rev().copied())
     }
 
-    /// The same by models that know some nodes, looking only at those. It is right for those whose scopes all end among
-    /// them.
+    /// As [`Engine::target_statuses`], from models that were built for some nodes, and for these nodes only. The status of a
+    /// node is complete if all of its scopes end at one of the nodes.
     pub fn target_statuses_within(&self, models: &[Model], nodes: &BTreeSet<NodeId>) -> Vec<TargetStatus> {
         let (topology, deepest) = (self.topology(), self.topology().deepest());
         let mut order = Vec::from_iter(nodes.iter().copied());
@@ -114,7 +127,7 @@ impl Engine {
         self.target_statuses_among(models, order.into_iter())
     }
 
-    /// Looking at some nodes, children before parents.
+    /// The status of some nodes, given with children before parents.
     fn target_statuses_among(
         &self,
         models: &[Model],
@@ -138,7 +151,8 @@ impl Engine {
         targets
     }
 
-    /// From the effective targets up, what contributes below each node, as far as it stands at the node or above.
+    /// The policies that affect each node. Those that contribute at an effective target are passed up along its chains, as
+    /// far as the policy is part of the chain.
     fn affected(&self, model: &Model, nodes: impl Iterator<Item = NodeId>) -> HashMap<NodeId, Vec<PolicyId>> {
         let view = self.view();
         let mut below: HashMap<(NodeId, ChainId), Vec<PolicyId>> = HashMap::new();
@@ -146,7 +160,7 @@ impl Engine {
         let mut free = Free::default();
         let mut in_chains: HashMap<ChainId, Vec<PolicyId>> = HashMap::new();
         for node in nodes {
-            // Nothing beyond contributes to anything.
+            // Nothing contributes beyond the effective targets.
             if model.is_beyond(view, node) {
                 continue;
             }
@@ -170,7 +184,7 @@ impl Engine {
                     if before == ChainId::EMPTY {
                         continue;
                     }
-                    let known = in_chains.entry(before).or_insert_with(|| in_chain(model, before));
+                    let known = in_chains.entry(before).or_insert_with(|| chain_policies(model, before));
                     let passed = below.entry((parent, before)).or_default();
                     passed.extend(policies.iter().filter(|policy| known.contains(policy)));
                 }
@@ -180,116 +194,154 @@ impl Engine {
     }
 }
 
-/// The policies that a chain meets.
-fn in_chain(model: &Model, chain: ChainId) -> Vec<PolicyId> {
+/// The accepted policies of a chain.
+fn chain_policies(model: &Model, chain: ChainId) -> Vec<PolicyId> {
     let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
     stacks.flat_map(|stack| stack.accepted.iter().map(|attachment| attachment.policy)).collect()
 }
 
-fn policy_status(policy: PolicyId, tally: &Tally, accepted: bool, disabled: bool, refused: &[Refusal]) -> PolicyStatus {
-    let messages: Vec<String> = refused.iter().map(|refusal| refusal.error.to_string()).collect();
-    let lost_to_nobody = tally.lost > 0 && tally.by.is_empty();
-    let mut status = PolicyStatus {
+fn policy_status(
+    policy: PolicyId,
+    tally: &Tally,
+    is_accepted: bool,
+    is_disabled: bool,
+    refusals: Vec<Refusal>,
+) -> PolicyStatus {
+    let (scopes, enforcement) = (tally.scopes(), tally.enforcement());
+    let enforcement = if is_accepted { enforcement } else { Enforcement::NotEnforced };
+    PolicyStatus {
         policy,
-        refused: None,
-        message: messages.join("; "),
-        enforcement: tally.enforcement(),
-        by: tally.by.iter().map(|(policy, _)| *policy).collect(),
-        scopes: tally.scopes(),
-    };
-    if !accepted {
-        // A policy that only filters name is fine, and waits for one that does.
-        status.refused = refused.first().map(Refusal::reason);
-        status.enforcement = Enforcement::NotEnforced;
-    }
-    if status.message.is_empty() {
-        status.message = match status.enforcement {
-            Enforcement::NotEnforced if disabled => "it is disabled".to_string(),
-            Enforcement::NotEnforced if status.scopes.total == 0 => {
-                "it is not in the path to any route, rule or backend that it could affect".to_string()
+        // A policy that is not accepted may have no refusal: it names no target and waits for a filter to name it.
+        refused: refusals.first().map(Refusal::reason).filter(|_| !is_accepted),
+        explanation: match enforcement {
+            _ if !refusals.is_empty() => {
+                Some(StatusExplanation::Refused(refusals.into_iter().map(|refusal| *refusal.error).collect()))
             }
-            Enforcement::NotEnforced => "its condition holds nowhere".to_string(),
-            Enforcement::Overridden if lost_to_nobody => "what it targets sets all of it itself".to_string(),
-            Enforcement::PartiallyEnforced if lost_to_nobody => "what it targets sets part of it itself".to_string(),
-            _ => String::new(),
-        };
+            Enforcement::NotEnforced if is_disabled => Some(StatusExplanation::Disabled),
+            Enforcement::NotEnforced if scopes.total == 0 => Some(StatusExplanation::NotInPath),
+            Enforcement::NotEnforced => Some(StatusExplanation::ConditionFalse),
+            Enforcement::Overridden if tally.lost_to_target() => Some(StatusExplanation::SetByTarget),
+            Enforcement::PartiallyEnforced if tally.lost_to_target() => Some(StatusExplanation::PartlySetByTarget),
+            Enforcement::Enforced | Enforcement::PartiallyEnforced | Enforcement::Overridden => None,
+        },
+        enforcement,
+        by: tally.by().collect(),
+        scopes,
     }
-    status
 }
 
-/// What became of one policy in all scopes together. Counts of scopes, of which some are gone again, never overflow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    total: i128,
-    enforced: i128,
-    partial: i128,
-    overridden: i128,
-    contributes: i128,
-    lost: i128,
-    /// Who took something, and in how many scopes; in the order of ids.
-    by: Vec<(PolicyId, i128)>,
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::fixture::{ROUTED_SERVICE, dated_policy, engine, kind, node, policy, policy_id};
 
-impl Tally {
-    /// Counts scopes in which this became of the policy, or, if there are less than none, takes them back.
-    pub fn count(&mut self, scopes: i128, outcome: &FoldOutcome) {
-        self.total += scopes;
-        let whole = !outcome.lost && !outcome.inactive;
-        match (outcome.contributes, outcome.lost) {
-            _ if whole => self.enforced += scopes,
-            (true, _) => self.partial += scopes,
-            (false, true) => self.overridden += scopes,
-            (false, false) => return,
-        }
-        if outcome.contributes || whole {
-            self.contributes += scopes;
-        }
-        if outcome.lost {
-            self.lost += scopes;
-        }
-        for by in &outcome.by {
-            match self.by.binary_search_by_key(by, |(policy, _)| *policy) {
-                Err(at) => self.by.insert(at, (*by, scopes)),
-                Ok(at) => {
-                    self.by[at].1 += scopes;
-                    if self.by[at].1 == 0 {
-                        self.by.remove(at);
-                    }
-                }
-            }
-        }
+    const ANY: &str = "targets: [Gateway, Route], strategies: [atomic, merge, patch]";
+
+    /// The status of the policy `p`: its reason, enforcement, whom it lost to, and the message.
+    fn status(documents: &[&str]) -> (Option<RejectionReason>, Enforcement, Vec<String>, String) {
+        let engine = engine(&[&[ROUTED_SERVICE], documents].concat().concat());
+        let status = engine.policy_status(policy_id(&engine, "p"));
+        let by = status.by.iter().map(|policy| engine.policy_id(*policy).name.to_string()).collect();
+        (status.refused, status.enforcement, by, status.message())
     }
 
-    /// Whether nothing is left to tell.
-    pub fn is_empty(&self) -> bool {
-        self.total == 0
+    #[test]
+    fn a_policy_that_nothing_overrides_is_enforced() {
+        let found = status(&[&kind(ANY), &policy("p", "Gateway/g", "a: 1")]);
+        assert_eq!(found, (None, Enforcement::Enforced, vec![], String::new()));
     }
 
-    /// Whether another tally comes to the same status.
-    pub fn tells_the_same(&self, other: &Tally) -> bool {
-        let by = |tally: &Tally| tally.by.iter().map(|(policy, _)| *policy).collect::<Vec<_>>();
-        self.scopes() == other.scopes()
-            && self.enforcement() == other.enforcement()
-            && (self.lost > 0) == (other.lost > 0)
-            && by(self) == by(other)
+    #[test]
+    fn a_policy_that_lost_some_rules_names_who_won() {
+        let found = status(&[
+            &kind(ANY),
+            &policy("p", "Gateway/g", "defaults: {strategy: patch, a: 1, b: 1}"),
+            &policy("q", "HTTPRoute/r", "a: 2"),
+        ]);
+        assert_eq!(found, (None, Enforcement::PartiallyEnforced, vec!["q".to_owned()], String::new()));
     }
 
-    fn scopes(&self) -> ScopeCounts {
-        let count = |count: i128| u64::try_from(count).unwrap_or(u64::MAX);
-        ScopeCounts {
-            total: count(self.total),
-            enforced: count(self.enforced),
-            partial: count(self.partial),
-            overridden: count(self.overridden),
-        }
+    #[test]
+    fn a_policy_that_lost_everything_is_overridden() {
+        let found =
+            status(&[&kind(ANY), &policy("p", "HTTPRoute/r", "a: 1"), &policy("q", "Gateway/g", "overrides: {a: 2}")]);
+        assert_eq!(found, (None, Enforcement::Overridden, vec!["q".to_owned()], String::new()));
     }
 
-    fn enforcement(&self) -> Enforcement {
-        match (self.contributes > 0, self.lost > 0) {
-            (true, _) if self.enforced == self.total => Enforcement::Enforced,
-            (true, _) => Enforcement::PartiallyEnforced,
-            (false, true) => Enforcement::Overridden,
-            (false, false) => Enforcement::NotEnforced,
-        }
+    #[test]
+    fn a_policy_without_scopes_says_so() {
+        let lonely = "
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: lonely, namespace: default}
+spec: {gatewayClassName: c, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+";
+        let (refused, enforcement, by, message) = status(&[&kind(ANY), lonely, &policy("p", "Gateway/lonely", "a: 1")]);
+        assert_eq!((refused, enforcement, by), (None, Enforcement::NotEnforced, vec![]));
+        assert_eq!(message, StatusExplanation::NotInPath.to_string());
+    }
+
+    #[test]
+    fn a_policy_whose_condition_never_holds_is_not_enforced() {
+        let found = status(&[&kind(ANY), &policy("p", "Gateway/g", "overrides: {a: 1, when: 'spec.b == 1'}")]);
+        assert_eq!(found, (None, Enforcement::NotEnforced, vec![], StatusExplanation::ConditionFalse.to_string()));
+    }
+
+    #[test]
+    fn a_disabled_policy_says_so() {
+        let kind = kind(&format!("{ANY}, disabled: spec.paused, fields: {{ignored: [paused]}}"));
+        let found = status(&[&kind, &policy("p", "Gateway/g", "paused: true, a: 1")]);
+        assert_eq!(found, (None, Enforcement::NotEnforced, vec![], StatusExplanation::Disabled.to_string()));
+    }
+
+    #[test]
+    fn a_conflicted_policy_names_who_was_first() {
+        let (refused, enforcement, by, message) = status(&[
+            &kind(&format!("{ANY}, sameLevel: RejectNewer")),
+            &dated_policy("p", "2021-01-01T00:00:00Z", "Gateway/g", "a: 1"),
+            &dated_policy("q", "2020-01-01T00:00:00Z", "Gateway/g", "a: 2"),
+        ]);
+        assert_eq!(refused, Some(RejectionReason::Conflicted));
+        assert_eq!((enforcement, by), (Enforcement::NotEnforced, vec!["q".to_owned()]));
+        assert_eq!(message, "TestPolicy/default/q has attached to Gateway/default/g before it");
+    }
+
+    #[test]
+    fn refused_targets_are_explained_even_if_others_are_accepted() {
+        let policy = "
+apiVersion: example.io/v1
+kind: TestPolicy
+metadata: {name: p, namespace: default}
+spec: {targetRefs: [{kind: Gateway, name: g}, {kind: HTTPRoute, name: r, sectionName: x}], a: 1}
+";
+        let (refused, enforcement, _, message) = status(&[&kind(ANY), policy]);
+        assert_eq!((refused, enforcement), (None, Enforcement::Enforced));
+        assert_eq!(message, "HTTPRoute/default/r has no section `x`: it has `rule-1`");
+    }
+
+    #[test]
+    fn a_policy_affects_its_target_and_everything_below() {
+        let engine = engine(&[ROUTED_SERVICE, &kind(ANY), &policy("p", "HTTPRoute/r", "a: 1")].concat());
+        let statuses = engine.target_statuses();
+        let names: Vec<String> =
+            statuses.iter().map(|it| engine.topology().name(engine.objects(), it.target)).collect();
+        assert_eq!(names, ["HTTPRoute/default/r", "HTTPRoute/default/r#rule-1"]);
+        assert!(statuses.iter().all(|it| it.affected_by == [policy_id(&engine, "p")]));
+    }
+
+    #[test]
+    fn a_policy_that_lost_everywhere_affects_nothing() {
+        let documents = [
+            ROUTED_SERVICE,
+            &kind(ANY),
+            &policy("p", "HTTPRoute/r", "a: 1"),
+            &policy("q", "Gateway/g", "overrides: {a: 2}"),
+        ];
+        let engine = engine(&documents.concat());
+        let route = node(&engine, "HTTPRoute/default/r");
+        let status = engine.target_statuses().into_iter().find(|it| it.target == route).unwrap();
+        assert_eq!(status.affected_by, [policy_id(&engine, "q")]);
     }
 }

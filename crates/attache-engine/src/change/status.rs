@@ -32,7 +32,7 @@ pub(crate) fn same_status(engines: [&Engine; 2], [was, is]: [&PolicyStatus; 2]) 
         status.by.iter().map(|policy| engine.policy_id(*policy))
     }
     (was.refused, was.enforcement, was.scopes) == (is.refused, is.enforcement, is.scopes)
-        && was.message == is.message
+        && was.explanation == is.explanation
         && names(engines[0], was).eq(names(engines[1], is))
 }
 

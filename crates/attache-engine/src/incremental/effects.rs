@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::fold::EffectivePolicy;
 use crate::model::{Cause, Model, Moved, RefCounts};
 use crate::policy::PolicyId;
-use crate::status::{Tallies, tally_of};
+use crate::tally::{Tallies, policy_tally};
 use crate::topology::{Node, NodeId};
 
 /// What a step made different.
@@ -71,7 +71,7 @@ pub fn effects(
         let before_it = was.tallies(before.view());
         let (mut tallies, mut policies) = (before_it.clone(), BTreeSet::new());
         let stayed = sides.tally(&targets, &of_kind.refolded, ref_counts, &mut tallies, &mut policies);
-        policies.retain(|policy| !tally_of(&tallies, *policy).tells_the_same(&tally_of(before_it, *policy)));
+        policies.retain(|policy| !policy_tally(&tallies, *policy).gives_same_status(&policy_tally(before_it, *policy)));
         effects.policies.append(&mut policies);
         let mut shifting = contribution_counts.is_some().then(Shifting::default);
         effects.any |= sides.changed(&targets, &mut of_kind, shifting.as_mut());

@@ -131,7 +131,7 @@ impl IncrementalEngine {
 
     fn of(engine: Engine, built_in: Vec<PolicyKind>, settings: Settings, for_long: bool) -> IncrementalEngine {
         let kept = || {
-            engine.tally();
+            engine.build_tallies();
             let ref_counts = || engine.models().par_iter().map(|model| RefCounts::of(model, engine.view())).collect();
             let (ref_counts, contribution_counts) = rayon::join(ref_counts, || ContributionCounts::of(&engine));
             Kept { contribution_counts, ref_counts }

@@ -53,7 +53,7 @@ impl<'e> Facts<'e> {
 
     /// Of some policies, those of them that are there.
     pub fn of_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>) -> Facts<'e> {
-        engine.tally();
+        engine.build_tallies();
         let there = policies.iter().copied().filter(|policy| engine.policies.get(*policy).is_some());
         let statuses = there.map(|policy| engine.policy_status(policy)).collect();
         Facts::new(engine, statuses, engine.models().iter())

@@ -149,7 +149,7 @@ pub fn reaches_nothing(facts: &Facts<'_>, findings: &mut Findings) {
         let is_idle = status.refused.is_none() && status.enforcement == Enforcement::NotEnforced;
         if is_idle && status.scopes.total == 0 {
             let object = facts.engine.policy_object(status.policy);
-            findings.push(rule::REACHES_NOTHING.about(object, status.message.as_str()));
+            findings.push(rule::REACHES_NOTHING.about(object, status.message()));
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn policies(facts: &Facts<'_>, findings: &mut Findings) {
             // Each ancestor has its own answer: only if all of them are wrong, one of them must be.
             let Some(first) = of_type.peek().copied() else { continue };
             if of_type.all(|it| it.holds != holds) {
-                let message = said(first, holds, reason, Some(&status.message));
+                let message = said(first, holds, reason, Some(&status.message()));
                 findings.push(rule::STALE_STATUS.at(object, first.path.clone(), message));
             }
         }

@@ -18,7 +18,7 @@ use crate::kinds::{Class, InheritancePaths, KindId, PolicyKind, Units};
 use crate::object::GroupKind;
 use crate::order::{Stack, Stacks};
 use crate::persistent::PersistentVec;
-use crate::status::Tallies;
+use crate::tally::Tallies;
 use crate::topology::{Level, Node, NodeId, NodeMap};
 use crate::value::Value;
 

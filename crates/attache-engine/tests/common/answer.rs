@@ -150,7 +150,7 @@ fn status(engine: &Engine, records: &mut Vec<String>) {
     for (it, conditions) in statuses.iter().zip(engine.policy_conditions(&statuses)) {
         let (policy, by) = (engine.policy_id(it.policy), policies(engine, &it.by));
         let (refused, enforcement, scopes) = (it.refused, it.enforcement.name(), it.scopes);
-        records.push(format!("status of {policy}: {refused:?} {enforcement} {} by {by:?} {scopes:?}", it.message));
+        records.push(format!("status of {policy}: {refused:?} {enforcement} {} by {by:?} {scopes:?}", it.message()));
         records.push(format!("conditions of {policy}: {conditions:?}"));
     }
     for it in engine.target_statuses() {

@@ -96,7 +96,7 @@ fn leaves(value: &Value, path: &mut Vec<Segment>, found: &mut impl FnMut(Path, &
 fn show(engine: &Engine, it: &PolicyStatus) -> String {
     let mut by: Vec<String> = it.by.iter().map(|policy| engine.policy_id(*policy).to_string()).collect();
     by.sort();
-    format!("{:?} {:?} {:?} by {by:?}: {}", it.refused, it.enforcement, it.scopes, it.message)
+    format!("{:?} {:?} {:?} by {by:?}: {}", it.refused, it.enforcement, it.scopes, it.message())
 }
 
 /// What a report says that is not so, or does not say that is.

@@ -83,8 +83,8 @@ impl Reach {
             Some(_) => rule_in_force(reach),
         };
         head.row([paint(POLICY, &view.policy).into(), status_word(status), scopes.as_str().into()]);
-        if !status.message.is_empty() {
-            head.row([status.message.as_str().into()]);
+        if let Some(explanation) = &status.explanation {
+            head.row([explanation.to_string().into()]);
         }
         head.write(screen)?;
         view.affected(if self.rule.is_some() { "this rule" } else { "it" }, screen)?;

@@ -28,7 +28,7 @@ pub fn in_force(status: &PolicyStatus) -> String {
 /// Why not all of it is in force, with the names of so many others.
 pub fn why(input: &Snapshot, status: &PolicyStatus, most: usize) -> String {
     let by: Vec<String> = status.by.iter().map(|policy| input.policy(*policy)).collect();
-    match (status.message.as_str(), status.enforcement) {
+    match (status.message().as_str(), status.enforcement) {
         ("", Enforcement::PartiallyEnforced) if by.is_empty() => {
             let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
             let lacking = total.saturating_sub(enforced).saturating_sub(overridden);

@@ -49,7 +49,7 @@ pub fn policy(checker: &Checker<'_>, statuses: &Statuses, expected: &ExpectedSta
         comparison.add("by", checker.expected_policies(by), checker.actual_policies(&status.by));
     }
     if let Some(message) = &expected.message {
-        comparison.add_part("message", message, &status.message);
+        comparison.add_part("message", message, &status.message());
     }
     for condition in &expected.conditions {
         let actual = conditions.iter().find(|actual| actual.r#type == condition.r#type);
