@@ -1,9 +1,9 @@
-//! How people write the names of kinds (`httproute`, `HTTPRoutes`, `gw`, `retrypolicy.example.io`), and what
-//! they may have meant by a name that does not exist.
+//! Names of kinds as users write them (`httproute`, `HTTPRoutes`, `gw`, `retrypolicy.example.io`), and suggestions for names
+//! that do not exist.
 
 use std::fmt;
 
-/// The group and kind of everything that is commonly asked for, with the short names that kubectl knows.
+/// Group, kind and kubectl's short names of common kinds.
 const KNOWN: &[(&str, &str, &[&str])] = &[
     ("", "Namespace", &["ns"]),
     ("", "Pod", &["po"]),
@@ -27,12 +27,20 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
     ("gateway.networking.x-k8s.io", "XListenerSet", &["lset"]),
 ];
 
-/// Group and kind of the kinds that need no definition in the input.
+/// Group and kind of common kinds, which are known without a CRD in the input.
 pub fn known_kinds<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
     KNOWN.iter().map(|(group, kind, _)| (*group, *kind))
 }
 
-/// A kind as somebody wrote it: in any case, singular, plural or short, with or without its group.
+/// A kind as a user writes it: in any case, singular, plural or short, with or without its group.
+///
+/// ```
+/// use attache_engine::names::KindQuery;
+///
+/// let query = KindQuery::parse("httproutes");
+/// assert!(query.matches("gateway.networking.k8s.io", "HTTPRoute"));
+/// assert!(!query.matches("gateway.networking.k8s.io", "TCPRoute"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindQuery {
     word: String,
@@ -40,6 +48,7 @@ pub struct KindQuery {
 }
 
 impl KindQuery {
+    /// Parses `kind` or `kind.group`.
     pub fn parse(text: &str) -> KindQuery {
         match text.split_once('.') {
             Some((word, group)) => KindQuery { word: word.to_lowercase(), group: Some(group.to_lowercase()) },
@@ -47,6 +56,7 @@ impl KindQuery {
         }
     }
 
+    /// Whether the user may mean this kind.
     pub fn matches(&self, group: &str, kind: &str) -> bool {
         self.group.as_ref().is_none_or(|wanted| wanted == group) && self.matches_word(group, kind)
     }
@@ -73,7 +83,7 @@ pub fn qualified(group: &str, kind: &str) -> String {
     if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
 }
 
-/// The English plural, by the rule that Kubernetes guesses with.
+/// The English plural of a kind, by the rule with which Kubernetes guesses it.
 pub fn plural(kind: &str) -> String {
     match kind.strip_suffix(['y', 'Y']) {
         Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
@@ -82,7 +92,7 @@ pub fn plural(kind: &str) -> String {
     }
 }
 
-/// The candidates nearest to `word`, nearest first, at most three; none if nothing is like it.
+/// The candidates that are most similar to `word`, the nearest first, at most three. Empty if none is similar.
 pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T>) -> Vec<T> {
     let word = word.to_lowercase();
     let mut near: Vec<(usize, T)> = candidates
@@ -102,9 +112,9 @@ pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T
     near.into_iter().take(3).map(|(_, candidate)| candidate).collect()
 }
 
-/// How many letters are to be changed, added, left out or swapped.
+/// The number of letters to change, insert, delete or swap.
 fn distance(a: &str, b: &str) -> usize {
-    // How both start and end makes no difference, and of many names the most are little else.
+    // A common prefix or suffix does not change the distance, and most names have long ones.
     let same = |(a, b): &(char, char)| a == b;
     let start = a.chars().zip(b.chars()).take_while(same).map(|(letter, _)| letter.len_utf8()).sum::<usize>();
     let (a, b) = (&a[start..], &b[start..]);
@@ -121,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn how_both_start_and_end_makes_no_difference(a in "[abé]{0,8}", b in "[abé]{0,8}") {
+        fn a_common_prefix_or_suffix_does_not_change_the_distance(a in "[abé]{0,8}", b in "[abé]{0,8}") {
             prop_assert_eq!(distance(&a, &b), strsim::damerau_levenshtein(&a, &b));
         }
     }
@@ -129,7 +139,7 @@ mod tests {
     const GATEWAY: &str = "gateway.networking.k8s.io";
 
     #[test]
-    fn a_kind_is_known_by_all_its_names() {
+    fn a_kind_is_found_by_all_its_names() {
         for name in ["httproute", "HTTPRoutes", "HttpRoute", "httproute.gateway.networking.k8s.io"] {
             assert!(KindQuery::parse(name).matches(GATEWAY, "HTTPRoute"), "{name}");
         }
@@ -141,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_names_come_first_and_strangers_not_at_all() {
+    fn only_similar_names_are_suggested_the_nearest_first() {
         assert_eq!(nearest("caeks", ["pies", "cakes", "cake", "gateway"]), ["cakes"]);
         assert_eq!(nearest("route", ["httproute", "service"]), ["httproute"]);
         assert!(nearest("zebra", ["cakes", "pies"]).is_empty());

@@ -1,5 +1,13 @@
-//! Vectors and indexes whose clones share what they have in common: to clone one costs nothing, and to change one after
-//! that copies a few hundred bytes, however long it is. So a snapshot stays as it is while the next one is made.
+//! Persistent vectors and hash indexes: a clone shares the content of the original.
+//!
+//! To clone one costs a counter. A change after that copies a few hundred bytes, regardless of the length. So readers keep a
+//! snapshot while the next one is made from it.
+//!
+//! A [`PersistentVec`] is a tree of fixed height:
+//!
+//! ```text
+//! roots ─→ 16 inner nodes each ─→ 16 chunks each ─→ 32 values each
+//! ```
 
 use std::cell::LazyCell;
 use std::hash::{BuildHasher, Hash};
@@ -8,90 +16,96 @@ use std::sync::Arc;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
-/// How many values a leaf has: a change clones one leaf.
-const LEAF: usize = 32;
-/// How many leaves a twig has, and how many twigs a branch: a change counts one more user of each of them, for which it
-/// has to fetch it. A million values have 123 branches.
-const FAN: usize = 16;
-const TWIG: usize = LEAF * FAN;
-const BRANCH: usize = TWIG * FAN;
+/// The number of values of a chunk. A change clones one chunk.
+const CHUNK_LEN: usize = 32;
+/// The number of children of a node. To clone a node increments the counter of each child, which must be fetched from memory.
+/// A million values have 123 roots.
+const FANOUT: usize = 16;
+const INNER_LEN: usize = CHUNK_LEN * FANOUT;
+const ROOT_LEN: usize = INNER_LEN * FANOUT;
 
-type Leaf<T> = Arc<[T; LEAF]>;
-type Twig<T> = Arc<[Leaf<T>; FAN]>;
-type Branch<T> = Arc<[Twig<T>; FAN]>;
+type Chunk<T> = Arc<[T; CHUNK_LEN]>;
+type InnerNode<T> = Arc<[Chunk<T>; FANOUT]>;
+type RootNode<T> = Arc<[InnerNode<T>; FANOUT]>;
 
+/// A vector whose clones share their content.
 #[derive(Clone, Debug)]
 pub struct PersistentVec<T> {
-    branches: Arc<Vec<Branch<T>>>,
+    roots: Arc<Vec<RootNode<T>>>,
     len: usize,
 }
 
 impl<T> Default for PersistentVec<T> {
     fn default() -> Self {
-        PersistentVec { branches: Arc::default(), len: 0 }
+        PersistentVec { roots: Arc::default(), len: 0 }
     }
 }
 
 impl<T> PersistentVec<T> {
+    /// How many values there are.
     pub fn len(&self) -> usize {
         self.len
     }
 
+    /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
+    /// The value at an index.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {
-        (at < self.len).then(|| self.leaf(at)).and_then(|leaf| leaf.get(at % LEAF))
+        (at < self.len).then(|| self.chunk(at)).and_then(|chunk| chunk.get(at % CHUNK_LEN))
     }
 
+    /// All values, in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
-        let twigs = self.branches.iter().flat_map(|branch| branch.iter());
-        twigs.flat_map(|twig| twig.iter()).flat_map(|leaf| leaf.iter()).take(self.len)
+        let inner_nodes = self.roots.iter().flat_map(|root| root.iter());
+        inner_nodes.flat_map(|inner| inner.iter()).flat_map(|chunk| chunk.iter()).take(self.len)
     }
 
     #[inline]
-    fn leaf(&self, at: usize) -> &[T; LEAF] {
-        &self.branches[at / BRANCH][at / TWIG % FAN][at / LEAF % FAN]
+    fn chunk(&self, at: usize) -> &[T; CHUNK_LEN] {
+        &self.roots[at / ROOT_LEN][at / INNER_LEN % FANOUT][at / CHUNK_LEN % FANOUT]
     }
 }
 
 impl<T: Clone + Default> PersistentVec<T> {
-    /// The value at a place, to change it. A table that is too short for it is filled up.
+    /// The value at an index, to change it. A vector that is too short is extended with default values.
     pub fn entry(&mut self, at: usize) -> &mut T {
         self.len = self.len.max(at + 1);
-        &mut self.own_leaf(at)[at % LEAF]
+        &mut self.chunk_mut(at)[at % CHUNK_LEN]
     }
 
-    /// Puts values at places, which are in order: those of one leaf share the way to it.
-    pub fn put_all(&mut self, values: impl Iterator<Item = (usize, T)>) {
+    /// Sets values at indexes, which must be in ascending order: each chunk is looked up once.
+    pub fn set_sorted(&mut self, values: impl Iterator<Item = (usize, T)>) {
         let mut values = values.peekable();
         while let Some(&(first, _)) = values.peek() {
             let mut last = first;
-            let leaf = self.own_leaf(first);
-            while let Some((at, value)) = values.next_if(|(at, _)| at / LEAF == first / LEAF) {
-                leaf[at % LEAF] = value;
+            let chunk = self.chunk_mut(first);
+            while let Some((at, value)) = values.next_if(|(at, _)| at / CHUNK_LEN == first / CHUNK_LEN) {
+                chunk[at % CHUNK_LEN] = value;
                 last = at;
             }
             self.len = self.len.max(last + 1);
         }
     }
 
-    /// The leaf of a place, to change it.
-    fn own_leaf(&mut self, at: usize) -> &mut [T; LEAF] {
-        Arc::make_mut(&mut Arc::make_mut(self.own_twig(at))[at / LEAF % FAN])
+    /// The chunk of an index, to change it. Extends the tree if necessary.
+    fn chunk_mut(&mut self, at: usize) -> &mut [T; CHUNK_LEN] {
+        Arc::make_mut(&mut Arc::make_mut(self.inner_node_mut(at))[at / CHUNK_LEN % FANOUT])
     }
 
     #[inline]
-    fn own_twig(&mut self, at: usize) -> &mut Twig<T> {
-        let branches = Arc::make_mut(&mut self.branches);
-        while branches.len() <= at / BRANCH {
-            branches.push(all(all(blank())));
+    fn inner_node_mut(&mut self, at: usize) -> &mut InnerNode<T> {
+        let roots = Arc::make_mut(&mut self.roots);
+        while roots.len() <= at / ROOT_LEN {
+            roots.push(repeated_child(repeated_child(default_chunk())));
         }
-        &mut Arc::make_mut(&mut branches[at / BRANCH])[at / TWIG % FAN]
+        &mut Arc::make_mut(&mut roots[at / ROOT_LEN])[at / INNER_LEN % FANOUT]
     }
 
+    /// Adds a value at the end, and returns its index.
     pub fn push(&mut self, value: T) -> usize {
         let at = self.len;
         *self.entry(at) = value;
@@ -99,25 +113,25 @@ impl<T: Clone + Default> PersistentVec<T> {
     }
 }
 
-/// For many values at once, on all cores.
+/// For many values at once, in parallel.
 impl<T: Clone + Default + Send + Sync> PersistentVec<T> {
-    /// Adds `len` values: `values` makes those of a range of them.
+    /// Adds `len` values at the end. `values` returns those of a range of them.
     pub fn par_extend<I: Iterator<Item = T>>(&mut self, len: usize, values: impl Fn(Range<usize>) -> I + Sync) {
         let (first, end) = (self.len, self.len + len);
-        let start = first.next_multiple_of(TWIG).min(end);
-        self.put_all((first..start).zip(values(0..start - first)));
-        let starts: Vec<usize> = (start..end).step_by(TWIG).collect();
-        let twigs = starts.into_par_iter().map(|at| {
-            let places = at..end.min(at + TWIG);
-            let leaves = places.len().div_ceil(LEAF);
-            let mut values = values(places.start - first..places.end - first);
-            let mut leaf = || std::array::from_fn(|_| values.next().unwrap_or_default());
-            let empty = LazyCell::new(blank);
-            let leaf = |at| if at < leaves { Arc::new(leaf()) } else { Arc::clone(&empty) };
-            (at, Arc::new(std::array::from_fn(leaf)))
+        let start = first.next_multiple_of(INNER_LEN).min(end);
+        self.set_sorted((first..start).zip(values(0..start - first)));
+        let starts: Vec<usize> = (start..end).step_by(INNER_LEN).collect();
+        let inner_nodes = starts.into_par_iter().map(|at| {
+            let range = at..end.min(at + INNER_LEN);
+            let chunks = range.len().div_ceil(CHUNK_LEN);
+            let mut values = values(range.start - first..range.end - first);
+            let mut chunk = || std::array::from_fn(|_| values.next().unwrap_or_default());
+            let empty = LazyCell::new(default_chunk);
+            let chunk = |at| if at < chunks { Arc::new(chunk()) } else { Arc::clone(&empty) };
+            (at, Arc::new(std::array::from_fn(chunk)))
         });
-        for (at, twig) in twigs.collect::<Vec<(usize, Twig<T>)>>() {
-            *self.own_twig(at) = twig;
+        for (at, inner) in inner_nodes.collect::<Vec<(usize, InnerNode<T>)>>() {
+            *self.inner_node_mut(at) = inner;
         }
         self.len = end;
     }
@@ -125,49 +139,49 @@ impl<T: Clone + Default + Send + Sync> PersistentVec<T> {
     /// Changes every value.
     pub fn par_edit(&mut self, edit: impl Fn(usize, &mut T) + Sync) {
         let len = self.len;
-        let branches = Arc::make_mut(&mut self.branches).par_iter_mut().enumerate();
-        let twigs = branches.flat_map(|(at, branch)| {
-            let twigs = Arc::make_mut(branch).par_iter_mut().enumerate();
-            twigs.map(move |(twig, it)| (at * BRANCH + twig * TWIG, it))
+        let roots = Arc::make_mut(&mut self.roots).par_iter_mut().enumerate();
+        let inner_nodes = roots.flat_map(|(at, root)| {
+            let inner_nodes = Arc::make_mut(root).par_iter_mut().enumerate();
+            inner_nodes.map(move |(inner, it)| (at * ROOT_LEN + inner * INNER_LEN, it))
         });
-        twigs.filter(|(first, _)| *first < len).for_each(|(first, twig)| {
-            let leaves = Arc::make_mut(twig).iter_mut().take((len - first).div_ceil(LEAF));
-            let values = leaves.flat_map(|leaf| Arc::make_mut(leaf).iter_mut());
+        inner_nodes.filter(|(first, _)| *first < len).for_each(|(first, inner)| {
+            let chunks = Arc::make_mut(inner).iter_mut().take((len - first).div_ceil(CHUNK_LEN));
+            let values = chunks.flat_map(|chunk| Arc::make_mut(chunk).iter_mut());
             (first..len).zip(values).for_each(|(at, value)| edit(at, value));
         });
     }
 }
 
-fn blank<T: Default>() -> Leaf<T> {
+fn default_chunk<T: Default>() -> Chunk<T> {
     Arc::new(std::array::from_fn(|_| T::default()))
 }
 
-fn all<T>(of: Arc<T>) -> Arc<[Arc<T>; FAN]> {
-    Arc::new(std::array::from_fn(|_| Arc::clone(&of)))
+fn repeated_child<T>(child: Arc<T>) -> Arc<[Arc<T>; FANOUT]> {
+    Arc::new(std::array::from_fn(|_| Arc::clone(&child)))
 }
 
-/// As many together as there have to be; the last of them with some that are empty.
-fn gather<T>(parts: Vec<Arc<T>>, empty: impl FnOnce() -> Arc<T>) -> Vec<Arc<[Arc<T>; FAN]>> {
+/// Groups children into nodes. The last node is filled up with empty children.
+fn group_children<T>(parts: Vec<Arc<T>>, empty: impl FnOnce() -> Arc<T>) -> Vec<Arc<[Arc<T>; FANOUT]>> {
     let empty = LazyCell::new(empty);
     let part = |at: usize| Arc::clone(parts.get(at).unwrap_or_else(|| &empty));
-    (0..parts.len()).step_by(FAN).map(|first| Arc::new(std::array::from_fn(|at| part(first + at)))).collect()
+    (0..parts.len()).step_by(FANOUT).map(|first| Arc::new(std::array::from_fn(|at| part(first + at)))).collect()
 }
 
 impl<T> Index<usize> for PersistentVec<T> {
     type Output = T;
 
     fn index(&self, at: usize) -> &T {
-        &self.leaf(at)[at % LEAF]
+        &self.chunk(at)[at % CHUNK_LEN]
     }
 }
 
 impl<T: Clone + Default> FromIterator<T> for PersistentVec<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut values = values.into_iter();
-        let (mut leaves, mut len): (Vec<Leaf<T>>, usize) = (Vec::new(), 0);
+        let (mut chunks, mut len): (Vec<Chunk<T>>, usize) = (Vec::new(), 0);
         while let Some(first) = values.next() {
             let mut first = Some(first);
-            leaves.push(Arc::new(std::array::from_fn(|_| match first.take().or_else(|| values.next()) {
+            chunks.push(Arc::new(std::array::from_fn(|_| match first.take().or_else(|| values.next()) {
                 Some(value) => {
                     len += 1;
                     value
@@ -175,48 +189,50 @@ impl<T: Clone + Default> FromIterator<T> for PersistentVec<T> {
                 None => T::default(),
             })));
         }
-        let twigs = gather(leaves, blank);
-        PersistentVec { branches: Arc::new(gather(twigs, || all(blank()))), len }
+        let inner_nodes = group_children(chunks, default_chunk);
+        PersistentVec { roots: Arc::new(group_children(inner_nodes, || repeated_child(default_chunk()))), len }
     }
 }
 
-/// Finds numbers by what they stand for, which is kept elsewhere.
+/// A hash table of numbers, such as ids, whose keys are stored elsewhere. Clones share their content.
 #[derive(Clone, Debug, Default)]
 pub struct PersistentIndex {
-    /// As many as a power of two, or none.
-    slots: PersistentVec<Slot>,
+    /// A power of two, or none.
+    slots: PersistentVec<IndexSlot>,
     used: usize,
 }
 
-/// Part of a hash and, if it is taken, a number plus one.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct IndexSlot {
+    /// The upper half of the hash.
     tag: u32,
+    /// The number plus one; 0 if the slot is free.
     number: u32,
 }
 
-/// The same everywhere and always: what is derived must not depend on a seed.
+/// A hash that is the same in every process: nothing that is derived may depend on a random seed.
 pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     foldhash::fast::FixedState::with_seed(0).hash_one(value)
 }
 
 impl PersistentIndex {
-    /// Of numbers with their hashes, each once.
+    /// An index of numbers with their hashes, each number once.
     pub fn new(numbers: impl ExactSizeIterator<Item = (u64, u32)>) -> PersistentIndex {
         let size = (numbers.len() * 2).next_power_of_two().max(16);
-        let mut slots = vec![Slot::default(); size];
+        let mut slots = vec![IndexSlot::default(); size];
         let used = numbers.len();
         for (hash, number) in numbers {
             let mut at = hash as usize % size;
             while slots[at].number != 0 {
                 at = (at + 1) % size;
             }
-            slots[at] = Slot { tag: (hash >> 32) as u32, number: number + 1 };
+            slots[at] = IndexSlot { tag: (hash >> 32) as u32, number: number + 1 };
         }
         PersistentIndex { slots: slots.into_iter().collect(), used }
     }
 
-    pub fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
+    /// The number with this hash for which `is_match` is true.
+    pub fn find(&self, hash: u64, mut is_match: impl FnMut(u32) -> bool) -> Option<u32> {
         let (size, tag) = (self.slots.len(), (hash >> 32) as u32);
         if size == 0 {
             return None;
@@ -224,30 +240,31 @@ impl PersistentIndex {
         let mut at = hash as usize % size;
         loop {
             match self.slots[at] {
-                Slot { number: 0, .. } => return None,
-                slot if slot.tag == tag && is(slot.number - 1) => return Some(slot.number - 1),
+                IndexSlot { number: 0, .. } => return None,
+                slot if slot.tag == tag && is_match(slot.number - 1) => return Some(slot.number - 1),
                 _ => at = (at + 1) % size,
             }
         }
     }
 
-    /// Adds a number that is not there. `hash_of` tells the hashes of those that are, should they have to move.
-    pub fn insert(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
+    /// Adds a number that is not in the index. `hash_of_number` returns the hashes of the others, in case the index grows.
+    pub fn insert(&mut self, hash: u64, number: u32, hash_of_number: impl Fn(u32) -> u64) {
         if (self.used + 1) * 4 > self.slots.len() * 3 {
-            let there = self.slots.iter().filter(|slot| slot.number != 0).map(|slot| slot.number - 1);
-            let there: Vec<(u64, u32)> = there.map(|number| (hash_of(number), number)).collect();
-            *self = PersistentIndex::new(there.into_iter());
+            let present = self.slots.iter().filter(|slot| slot.number != 0).map(|slot| slot.number - 1);
+            let present: Vec<(u64, u32)> = present.map(|number| (hash_of_number(number), number)).collect();
+            *self = PersistentIndex::new(present.into_iter());
         }
         let size = self.slots.len();
         let mut at = hash as usize % size;
         while self.slots[at].number != 0 {
             at = (at + 1) % size;
         }
-        *self.slots.entry(at) = Slot { tag: (hash >> 32) as u32, number: number + 1 };
+        *self.slots.entry(at) = IndexSlot { tag: (hash >> 32) as u32, number: number + 1 };
         self.used += 1;
     }
 
-    pub fn remove(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
+    /// Removes a number. `hash_of_number` returns the hashes of the others, some of which may move.
+    pub fn remove(&mut self, hash: u64, number: u32, hash_of_number: impl Fn(u32) -> u64) {
         let size = self.slots.len();
         if size == 0 {
             return;
@@ -259,18 +276,18 @@ impl PersistentIndex {
             }
             hole = (hole + 1) % size;
         }
-        // Whoever stands behind the hole and could stand in it moves up: nobody may have a hole before him.
+        // Move entries that follow the hole into it where their hash allows: a lookup stops at the first free slot.
         let mut at = (hole + 1) % size;
         while self.slots[at].number != 0 {
             let slot = self.slots[at];
-            let home = hash_of(slot.number - 1) as usize % size;
+            let home = hash_of_number(slot.number - 1) as usize % size;
             if (at + size - home) % size >= (at + size - hole) % size {
                 *self.slots.entry(hole) = slot;
                 hole = at;
             }
             at = (at + 1) % size;
         }
-        *self.slots.entry(hole) = Slot::default();
+        *self.slots.entry(hole) = IndexSlot::default();
         self.used -= 1;
     }
 }
@@ -285,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_table_is_a_vector_and_its_clones_stay_as_they_are(
+        fn a_persistent_vector_is_a_vector_and_its_clones_do_not_change(
             first in prop::collection::vec(0u32..100, 0..5_000),
             then in prop::collection::vec(0u32..100, 0..5_000),
             edits in prop::collection::vec((0usize..9_000, 0u32..100), 0..50),
@@ -304,7 +321,7 @@ mod tests {
                 expected[at] = value;
                 *persistent.entry(at) = value;
             }
-            persistent.put_all(more.iter().map(|(at, value)| (*at, *value)));
+            persistent.set_sorted(more.iter().map(|(at, value)| (*at, *value)));
             for (at, value) in more {
                 expected.resize(expected.len().max(at + 1), 0);
                 expected[at] = value;
@@ -319,26 +336,26 @@ mod tests {
         }
 
         #[test]
-        fn a_finder_finds_what_is_there(edits in prop::collection::vec((0u32..90, any::<bool>()), 0..300)) {
-            // Few hashes, so that many numbers meet.
-            let hash_of = |number: u32| u64::from(number % 12) * 0x1_0000_0001;
-            let mut finder = PersistentIndex::default();
-            let mut there: HashMap<u32, ()> = HashMap::new();
+        fn an_index_finds_the_numbers_that_were_added_and_not_removed(edits in prop::collection::vec((0u32..90, any::<bool>()), 0..300)) {
+            // Few different hashes, so that many numbers collide.
+            let hash_of_number = |number: u32| u64::from(number % 12) * 0x1_0000_0001;
+            let mut index = PersistentIndex::default();
+            let mut present: HashMap<u32, ()> = HashMap::new();
             for (number, add) in edits {
-                match (add, there.contains_key(&number)) {
+                match (add, present.contains_key(&number)) {
                     (true, false) => {
-                        there.insert(number, ());
-                        finder.insert(hash_of(number), number, hash_of);
+                        present.insert(number, ());
+                        index.insert(hash_of_number(number), number, hash_of_number);
                     }
                     (false, true) => {
-                        there.remove(&number);
-                        finder.remove(hash_of(number), number, hash_of);
+                        present.remove(&number);
+                        index.remove(hash_of_number(number), number, hash_of_number);
                     }
                     _ => {}
                 }
                 for number in 0..90 {
-                    let found = finder.find(hash_of(number), |it| it == number);
-                    prop_assert_eq!(found.is_some(), there.contains_key(&number));
+                    let found = index.find(hash_of_number(number), |it| it == number);
+                    prop_assert_eq!(found.is_some(), present.contains_key(&number));
                 }
             }
         }

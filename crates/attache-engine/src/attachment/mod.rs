@@ -163,7 +163,7 @@ fn attach_to_targets(
         (id.0.0 as usize, Some(Arc::new(attached)))
     });
     let attached: Vec<_> = attached.collect();
-    attachments.by_policy.put_all(attached.into_iter());
+    attachments.by_policy.set_sorted(attached.into_iter());
 }
 
 /// Attaches policies to where other objects bind them.

@@ -47,9 +47,11 @@ impl Placements {
         for (i, predicate) in spec.list_at("predicates").iter().enumerate() {
             for selector in ["labelSelector", "claimSelector"] {
                 let given = predicate.at(&["requiredClusterSelector", selector]).unwrap_or(&Value::Null);
-                if let Err(message) = check(given) {
+                if let Err(error) = check(given) {
                     let path = Path::parse("spec.predicates").index(i).key("requiredClusterSelector").key(selector);
-                    problems.push(Problem::warning(message).at(placement, path).help("the predicate chooses nothing"));
+                    problems.push(
+                        Problem::warning(error.to_string()).at(placement, path).help("the predicate chooses nothing"),
+                    );
                 }
             }
         }

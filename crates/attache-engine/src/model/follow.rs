@@ -196,7 +196,7 @@ impl Model {
             }
             // Only what comes after them looks where they are.
             let of_rank = moved[first..].iter().filter(|it| it.after != it.before);
-            self.at.put_all(of_rank.map(|it| (it.node, it.after)));
+            self.at.set_sorted(of_rank.map(|it| (it.node, it.after)));
             for alike in moved[first..].chunk_by(|a, b| (a.before, a.after) == (b.before, b.after)) {
                 if let Some(Moved { before, after, .. }) = alike.first() {
                     growing.ref_counts.exchange(*before, *after, alike.len() as u32);

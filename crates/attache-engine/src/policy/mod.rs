@@ -49,7 +49,7 @@ impl Policies {
         };
         let all: Vec<_> = all.into_par_iter().map(read).collect();
         let mut policies = Policies::default();
-        policies.0.put_all(all.into_iter());
+        policies.0.set_sorted(all.into_iter());
         policies
     }
 

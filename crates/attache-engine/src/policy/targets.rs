@@ -142,8 +142,8 @@ fn label_selection(
     let namespaces = rule.namespaces.as_ref().map(|path| (path, value(path)));
     let path = labels.iter().chain(&namespaces).find(|(_, value)| value.is_some()).map(|(path, _)| (*path).clone())?;
     for (path, selector) in labels.iter().chain(&namespaces).filter_map(|(path, it)| Some((path, it.as_ref()?))) {
-        if let Err(message) = check(selector) {
-            report((*path).clone(), message);
+        if let Err(error) = check(selector) {
+            report((*path).clone(), error.to_string());
         }
     }
     let spec = TargetSpec::Chosen(LabelSelection {
@@ -187,7 +187,7 @@ fn target_spec(value: &Value, path: &Path, selects: bool) -> Result<TargetSpec, 
     match (text("name"), selector) {
         (Some(name), _) => Ok(TargetSpec::Object { group, kind, namespace: text("namespace"), name, section }),
         (None, Some(selector)) => {
-            check(selector)?;
+            check(selector).map_err(|error| error.to_string())?;
             let (labels, namespaces) = (selector.clone(), namespaces(value)?);
             Ok(TargetSpec::Selected(TargetSelector { group, kind, labels, namespaces, section }))
         }
@@ -201,7 +201,7 @@ fn namespaces(value: &Value) -> Result<NamespaceSelection, String> {
         Some("All") => Ok(NamespaceSelection::All),
         Some("Selector") => {
             let selector = value.at(&["namespaces", "selector"]).cloned().unwrap_or_default();
-            check(&selector)?;
+            check(&selector).map_err(|error| error.to_string())?;
             Ok(NamespaceSelection::Selected(selector))
         }
         Some(other) => Err(format!("unknown value `{other}` for `namespaces.from`: use `Same`, `All` or `Selector`")),

@@ -95,11 +95,11 @@ impl<T: Clone + Default> NodeMap<T> {
     }
 
     /// Puts something at nodes, which are in order.
-    pub fn put_all(&mut self, values: impl Iterator<Item = (NodeId, T)>) {
+    pub fn set_sorted(&mut self, values: impl Iterator<Item = (NodeId, T)>) {
         let mut values = values.peekable();
         let wholes = std::iter::from_fn(|| values.next_if(|(node, _)| node.place().is_err()));
-        self.wholes.put_all(wholes.filter_map(|(node, value)| Some((node.place().err()?, value))));
-        self.parts.put_all(values.filter_map(|(node, value)| Some((node.place().ok()?, value))));
+        self.wholes.set_sorted(wholes.filter_map(|(node, value)| Some((node.place().err()?, value))));
+        self.parts.set_sorted(values.filter_map(|(node, value)| Some((node.place().ok()?, value))));
     }
 
     pub fn entry(&mut self, node: NodeId) -> &mut T {
