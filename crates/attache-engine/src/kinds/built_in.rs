@@ -1,4 +1,4 @@
-//! The kinds that come with Attaché: the documents in `kinds/`, one file for each system.
+//! The built-in kinds: the documents in `kinds/`, one file for each system.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 9] = files![
     "open-cluster-management"
 ];
 
-/// All built-in kinds, and what is wrong with them, which is nothing: a test says so.
+/// All built-in kinds, and the problems of their documents. A test ensures that there are none.
 pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
     let files = FILES.par_iter().map(|(name, text)| {
         let Reading { objects, mut problems } = text::read(&Arc::from(format!("kinds/{name}.yaml")), text);
@@ -41,11 +41,11 @@ pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
     (kinds.concat(), problems.concat())
 }
 
-/// The document in a file that describes the kind of this name, with the comment above it.
+/// The document of a kind as it is written in one of the files, with the comment above it.
 pub fn document(file: &str, name: &str) -> Option<String> {
     let (_, text) = FILES.iter().find(|(known, _)| *known == file)?;
-    let is_it = |document: &&str| document.contains(&format!("metadata: {{name: {name}}}\n"));
-    text.split("---\n").find(is_it).map(|document| document.to_owned())
+    let has_name = |document: &&str| document.contains(&format!("metadata: {{name: {name}}}\n"));
+    text.split("---\n").find(has_name).map(|document| document.to_owned())
 }
 
 #[cfg(test)]
@@ -54,13 +54,17 @@ mod tests {
     use crate::cel::CelCondition;
 
     #[test]
-    fn the_built_in_kinds_are_in_order() {
+    fn the_built_in_kinds_have_no_problems() {
         let (kinds, problems) = built_in();
         assert!(problems.is_empty(), "{}", problems.iter().map(|p| format!("{p}\n")).collect::<String>());
         assert!(kinds.len() >= FILES.len());
         for kind in &kinds {
             let KindOrigin::BuiltIn(file) = kind.origin else { continue };
-            assert!(document(file, &kind.name).is_some(), "{} has a name written in another way", kind.name);
+            assert!(
+                document(file, &kind.name).is_some(),
+                "the name of {} is not written as `metadata: {{name: …}}`",
+                kind.name
+            );
             for validation in &kind.acceptance.validations {
                 let compiled = CelCondition::compile(validation.rule.text());
                 assert!(compiled.is_ok(), "{}: {compiled:?}", kind.name);

@@ -175,62 +175,88 @@ fn lists_fields(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 mod tests {
     use std::sync::Arc;
 
-    use crate::engine::Engine;
-    use crate::kinds::{Settings, built_in};
-    use crate::object::Objects;
+    use super::*;
+    use crate::kinds::{KindOrigin, PolicyKind, StrategyRegistry};
     use crate::text;
 
-    /// The problems of a route with an annotation, and a policy that would look at it.
-    fn problems(annotation: &str, policy: &str) -> Vec<String> {
-        let yaml = format!(
+    const BY_VALUE: &str = "
+      annotation: [example.io/inherit, example.io/old-inherit]
+      values:
+      - {value: [PreferParent, ParentFirst], prefer: higher, strategy: deep}";
+    const BY_FIELDS: &str = "
+      annotation: example.io/overridable
+      default: {prefer: higher}
+      listsFields: true";
+
+    fn annotation(dictated_by: &str) -> RouteAnnotation {
+        let text = format!(
+            "
+apiVersion: attache.dev/v1alpha1
+kind: PolicyKind
+metadata: {{name: ps.example.io}}
+spec:
+    group: example.io
+    kind: P
+    dictatedBy: {dictated_by}
+"
+        );
+        let document = &text::read(&Arc::from("kind.yaml"), &text).objects[0];
+        let kind = PolicyKind::read(document, KindOrigin::Program, &StrategyRegistry::default()).unwrap();
+        match kind.merging.dictated_by {
+            DictatedBy::Annotation(annotation) => annotation,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn route(annotations: &str) -> Object {
+        let text = format!(
             "
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
-metadata: {{name: r, namespace: default, annotations: {{{annotation}}}}}
-spec: {{}}
----
-apiVersion: {policy}
-metadata: {{name: p, namespace: default}}
-spec: {{targetRefs: [{{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}}]}}
+metadata: {{name: r, namespace: default, annotations: {{{annotations}}}}}
 "
         );
-        let objects = Objects::new(text::read(&Arc::from("test.yaml"), &yaml).objects);
-        let engine = Engine::new(objects, &built_in().0, Settings::default());
-        engine.problems().iter().map(|problem| problem.message.clone()).collect()
+        text::read(&Arc::from("route.yaml"), &text).objects.remove(0)
     }
 
     #[test]
-    fn a_value_that_nobody_knows_is_a_warning() {
-        let kgateway = |value: &str| {
-            let annotation = format!("kgateway.dev/inherited-policy-priority: {value}");
-            problems(&annotation, "gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy")
-        };
-        assert!(kgateway("DeepMergePreferParent").is_empty());
-        let name = "`kgateway.dev/inherited-policy-priority`";
+    fn the_first_annotation_that_a_route_has_decides() {
+        let annotation = annotation(BY_VALUE);
+        let on = |annotations| annotation.preference_on(&route(annotations)).0.clone();
+        let parent_first = MergePreference { prefer: PreferredPolicy::Higher, strategy: Strategy::DEEP };
+        assert_eq!(on("example.io/inherit: PreferParent"), parent_first);
+        assert_eq!(on("example.io/old-inherit: ' ParentFirst '"), parent_first);
+        assert_eq!(on("example.io/inherit: Other, example.io/old-inherit: PreferParent"), MergePreference::default());
+        assert_eq!(on("a: b"), MergePreference::default());
+    }
+
+    #[test]
+    fn an_unknown_value_is_a_warning() {
+        let annotation = annotation(BY_VALUE);
+        assert_eq!(annotation.check(&route("example.io/inherit: PreferParent")), None);
+        let problem = annotation.check(&route("example.io/inherit: Uncle")).unwrap();
         assert_eq!(
-            kgateway("Uncle"),
-            [format!("unknown value `Uncle` for annotation {name}: the child is preferred, as without it")]
+            problem.message,
+            "unknown value `Uncle` for annotation `example.io/inherit`: the child is preferred, as without it"
         );
+        assert_eq!(problem.help.as_deref(), Some("use one of `PreferParent`, `ParentFirst`"));
     }
 
     #[test]
     fn fields_are_listed_with_commas() {
-        let gloo = |value: &str| {
-            let annotation = format!("delegation.gateway.solo.io/enable-policy-overrides: {value}");
-            problems(&annotation, "gateway.solo.io/v1\nkind: RouteOption")
-        };
-        assert!(gloo("\"*\"").is_empty() && gloo("\"cors, faults\"").is_empty());
-        assert!(gloo("\"cors;faults\"").first().unwrap().contains("the parent is preferred"));
-        assert_eq!(gloo("\"\"").len(), 1);
-    }
-
-    #[test]
-    fn a_version_that_nobody_knows_is_a_warning() {
-        let found = problems("a: b", "gateway.kgateway.dev/v9\nkind: TrafficPolicy");
-        assert_eq!(found, ["`v9` is not a known version of TrafficPolicy.gateway.kgateway.dev"]);
+        let annotation = annotation(BY_FIELDS);
+        let value = |value: &str| route(&format!("example.io/overridable: {value}"));
+        let (preference, fields) = annotation.preference_on(&value("'cors, faults'")).clone();
+        assert!(preference.prefers_higher());
+        assert_eq!(fields, ["cors", "faults"]);
+        assert_eq!(annotation.check(&value("'*'")), None);
+        for wrong in ["'cors;faults'", "''", "'a,'"] {
+            let problem = annotation.check(&value(wrong)).unwrap();
+            assert!(problem.message.ends_with("the parent is preferred, as without it"), "{}", problem.message);
+        }
     }
 }

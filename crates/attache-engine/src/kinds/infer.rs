@@ -36,6 +36,7 @@ pub enum Inference {
 }
 
 impl<'o> Crd<'o> {
+    /// Reads a CRD, if it says which kind it defines.
     pub fn read(object: &'o Object) -> Option<Crd<'o>> {
         let definition = object.spec();
         let versions = definition.list_at("versions");
@@ -117,14 +118,14 @@ impl<'o> Crd<'o> {
         self.object.labels().get_str(LABEL).map(str::to_ascii_lowercase)
     }
 
-    /// Where the schema has maps from strings to plain values, inside any block.
+    /// The maps from strings to scalars in the schema, as paths inside of a block.
     pub fn string_maps(&self) -> Vec<Pattern> {
         let mut found = Vec::new();
         string_maps(self.spec, &mut Vec::new(), &mut found);
         found
     }
 
-    /// `atomic`, and what the field `strategy` of a block allows.
+    /// `atomic`, and the strategies that the field `strategy` of a block allows.
     fn strategies(&self, known: &StrategyRegistry) -> Vec<Strategy> {
         let blocks = ["defaults", "overrides"].iter().filter_map(|block| self.spec.at(&["properties", block]));
         let mut strategies = vec![Strategy::ATOMIC];
@@ -158,7 +159,7 @@ fn string_maps<'s>(schema: &'s Value, path: &mut Vec<&'s str>, found: &mut Vec<P
                 path.pop();
             }
             Some(_) => {
-                // Rules stand in the blocks as they do in `spec` itself.
+                // Rules have the same paths in blocks as in `spec` itself.
                 let inside = match path.first() {
                     Some(&("defaults" | "overrides" | "default" | "override")) => &path[1..],
                     _ => &path[..],

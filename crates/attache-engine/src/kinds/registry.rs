@@ -1,43 +1,51 @@
-//! Every policy kind that is known: given documents first, then the built-in ones, then what CRDs tell.
+//! All known policy kinds: those of PolicyKind documents in the input, then the built-in ones, then those inferred from CRDs.
 
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
-use super::{GROUP, KIND, KindName, KindOrigin, PolicyKind, StrategyRegistry, infer};
-use crate::object::{Object, ObjectId, Objects};
+use super::infer::{CRD_GROUP, CRD_KIND, Crd, Inference};
+use super::{GROUP, KIND, KindName, KindOrigin, PolicyKind, StrategyRegistry};
+use crate::object::{ObjectId, Objects};
 use crate::problem::Problem;
 
+/// The id of a policy kind in a [`Registry`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindId(pub u32);
 
+/// All known policy kinds.
 #[derive(Debug, Default)]
 pub struct Registry {
     kinds: Vec<PolicyKind>,
     by_kind: HashMap<(SmolStr, SmolStr), KindId>,
-    /// For each kind the one with which it decides, or itself.
+    /// For each kind the kind with whose policies its own form one list, or itself.
     leaders: Vec<KindId>,
-    /// CRDs that look like those of policies, without a label that says so.
+    /// CRDs that refer to targets, but have no policy label.
     unlabelled: Vec<ObjectId>,
 }
 
-/// What an embedder or a user chooses.
+/// What the user of an engine chooses.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Take a CRD with `targetRef` or `targetRefs` for a policy, even if it has no label that says so.
+    /// Whether a CRD with `targetRef` or `targetRefs` defines a policy kind even without a policy label.
     pub infer_unlabelled: bool,
     /// The strategies that PolicyKind documents can name.
     pub strategies: StrategyRegistry,
 }
 
 impl Registry {
-    /// The kinds that hold for `objects`, sorted by name, and what is wrong with the documents that describe them.
+    /// The kinds for policies among `objects`, sorted by group and kind, and the problems of the documents that describe
+    /// them. A PolicyKind document replaces a built-in kind of the same group and kind.
     pub fn new(built_in: &[PolicyKind], objects: &Objects, settings: &Settings) -> (Registry, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut kinds: Vec<PolicyKind> = Vec::new();
         let known =
             |kinds: &[PolicyKind], group: &str, kind: &str| kinds.iter().any(|k| k.group == group && k.kind == kind);
         for (_, document) in objects.each_of_kind(GROUP, KIND) {
-            match PolicyKind::read(document, KindOrigin::Given(file_of(document)), &settings.strategies) {
+            match PolicyKind::read(
+                document,
+                KindOrigin::Given(SmolStr::new(&*document.source.file)),
+                &settings.strategies,
+            ) {
                 Ok(kind) if known(&kinds, &kind.group, &kind.kind) => problems.push(
                     Problem::error(format!("`{}` is described twice", kind.full_name()))
                         .about(document)
@@ -53,18 +61,18 @@ impl Registry {
             }
         }
         let mut unlabelled = Vec::new();
-        for (id, crd) in objects.each_of_kind(infer::CRD_GROUP, infer::CRD_KIND) {
-            let Some(found) = infer::Crd::read(crd) else { continue };
-            if let Some(kind) = kinds.iter_mut().find(|kind| found.defines(kind)) {
-                kind.merging.whole.extend(found.string_maps());
+        for (id, crd) in objects.each_of_kind(CRD_GROUP, CRD_KIND) {
+            let Some(definition) = Crd::read(crd) else { continue };
+            if let Some(kind) = kinds.iter_mut().find(|kind| definition.defines(kind)) {
+                kind.merging.whole.extend(definition.string_maps());
                 continue;
             }
-            match found.policy_kind(settings) {
-                infer::Inference::Kind(kind) => kinds.push(*kind),
-                infer::Inference::Unlabelled => {
+            match definition.policy_kind(settings) {
+                Inference::Kind(kind) => kinds.push(*kind),
+                Inference::Unlabelled => {
                     unlabelled.push(id);
-                    if !objects.of_kind(found.group(), found.kind()).is_empty() {
-                        let kind = found.kind();
+                    if !objects.of_kind(definition.group(), definition.kind()).is_empty() {
+                        let kind = definition.kind();
                         problems.push(
                             Problem::warning(format!(
                                 "`{kind}` looks like a policy kind, but its CRD has no policy label"
@@ -74,7 +82,7 @@ impl Registry {
                         );
                     }
                 }
-                infer::Inference::NoPolicy => {}
+                Inference::NoPolicy => {}
             }
         }
         kinds.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
@@ -87,36 +95,35 @@ impl Registry {
         (Registry { kinds, by_kind, leaders, unlabelled }, problems)
     }
 
+    /// The kind with this id.
     pub fn get(&self, id: KindId) -> &PolicyKind {
         &self.kinds[id.0 as usize]
     }
 
-    /// The kind whose model a kind's policies are part of: its own, or that of the kind with which it decides.
+    /// The kind in whose model the policies of a kind are: the kind that it `decidesWith`, or itself.
     pub fn leader(&self, id: KindId) -> KindId {
         self.leaders[id.0 as usize]
     }
 
+    /// The id of a kind, if it is known.
     pub fn find(&self, group: &str, kind: &str) -> Option<KindId> {
         self.by_kind.get(&(SmolStr::new(group), SmolStr::new(kind))).copied()
     }
 
-    /// The CRDs that look like those of policies, though no label says so.
+    /// The CRDs that refer to targets, but have no policy label.
     pub fn unlabelled(&self) -> &[ObjectId] {
         &self.unlabelled
     }
 
+    /// Every kind, in the order of ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (KindId, &PolicyKind)> + Clone {
         self.kinds.iter().enumerate().map(|(i, kind)| (KindId(i as u32), kind))
     }
 }
 
 fn leaders(kinds: &[PolicyKind]) -> Vec<KindId> {
-    let position = |wanted: &KindName| kinds.iter().position(|kind| wanted.is(&kind.group, &kind.kind));
+    let position = |name: &KindName| kinds.iter().position(|kind| name.is(&kind.group, &kind.kind));
     let leader = |kind: &PolicyKind| kind.order.decides_with.as_ref().and_then(position);
     let leaders = kinds.iter().enumerate().map(|(own, kind)| leader(kind).unwrap_or(own));
     leaders.map(|at| KindId(at as u32)).collect()
-}
-
-fn file_of(document: &Object) -> SmolStr {
-    SmolStr::new(&*document.source.file)
 }
