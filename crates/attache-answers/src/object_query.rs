@@ -141,7 +141,7 @@ struct OfKind<'a> {
 
 impl<'a> OfKind<'a> {
     fn named(name: &KindQuery, objects: &'a Objects, topology: &'a Topology) -> Result<OfKind<'a>, Box<Problem>> {
-        let only_named = topology.named().map(|id| (id.group.as_str(), id.kind.as_str()));
+        let only_named = topology.implied().map(|id| (id.group.as_str(), id.kind.as_str()));
         let kinds: BTreeSet<(&str, &str)> = objects.kinds().chain(only_named).chain(known_kinds()).collect();
         let wanted: Vec<(&str, &str)> =
             kinds.iter().copied().filter(|(group, kind)| name.matches(group, kind)).collect();
@@ -160,7 +160,7 @@ impl<'a> OfKind<'a> {
     /// Those that are such, in order.
     fn ids(&self, is_such: impl Fn(&ObjectRef) -> bool) -> Vec<&'a ObjectRef> {
         let objects = self.wanted.iter().flat_map(|(group, kind)| self.objects.each_of_kind(group, kind));
-        let only_named = self.topology.named().filter(|id| self.wanted.contains(&(&id.group, &id.kind)));
+        let only_named = self.topology.implied().filter(|id| self.wanted.contains(&(&id.group, &id.kind)));
         let all = objects.map(|(_, object)| &object.id).chain(only_named);
         let mut ids: Vec<&ObjectRef> = all.filter(|id| is_such(id)).collect();
         ids.sort();

@@ -187,9 +187,9 @@ impl Dependencies {
             rule.list_at("backendRefs").iter().chain(mirrors).filter_map(|it| Reference::backend(it, home))
         });
         for it in of_rules {
-            self.delegates_by_label |= delegation::is_open(&it);
+            self.delegates_by_label |= delegation::is_by_query(&it);
             // What is said of delegation in vain is said at once, and not when somebody asks.
-            self.named(home, (it.group, it.kind, it.namespace, it.name), delegation::is_meant(&it));
+            self.named(home, (it.group, it.kind, it.namespace, it.name), delegation::is_delegation(&it));
         }
         let filters = rules.iter().flat_map(|rule| rule.list_at("filters"));
         for it in filters.filter_map(|filter| filter.get("extensionRef")) {

@@ -318,10 +318,8 @@ impl<'e> Sides<'e> {
         let sides = [(self.before, self.was), (self.after, self.is)];
         // Also on the other side: one of them may be gone.
         let of = |engine: &Engine| -> Vec<NodeId> {
-            let some = nodes
-                .iter()
-                .flatten()
-                .filter(|node| engine.topology().node(**node).is_some_and(Node::may_have_namesakes));
+            let some =
+                nodes.iter().flatten().filter(|node| engine.topology().node(**node).is_some_and(Node::may_share_name));
             some.flat_map(|node| engine.topology().same_named(*node)).collect()
         };
         let same_named = [of(self.before), of(self.after)].concat();

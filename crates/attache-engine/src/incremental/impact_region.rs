@@ -66,7 +66,7 @@ impl Step<'_> {
         let all: BTreeSet<KindId> = self.kinds().collect();
         let kinds = &self.next.kinds;
         let mut names = self.touched.iter().filter_map(|touched| touched.name());
-        let is_linked = !self.edited.is_empty() || !self.edited.lives.is_empty() || !linked.linked.is_empty();
+        let is_linked = !self.edited.is_empty() || !self.edited.live_changed.is_empty() || !linked.linked.is_empty();
         if is_linked || names.any(|id| kinds.find(&id.group, &id.kind).is_none()) {
             return all;
         }
@@ -118,7 +118,8 @@ impl Step<'_> {
 
     /// The nodes at which the change begins.
     fn causes(&self, linked: &Linked) -> HashSet<NodeId> {
-        let edited = self.edited.gone.iter().chain(&self.edited.lives).chain(&self.edited.housed).copied();
+        let edited =
+            self.edited.removed.iter().chain(&self.edited.live_changed).chain(&self.edited.renamespaced).copied();
         let objects = linked.linked.iter().copied().chain(self.touched.iter().map(|touched| touched.id));
         let mut causes: HashSet<NodeId> = edited.chain(self.kin(objects.map(NodeId::whole))).collect();
         let restacked = linked.old.iter().filter(|(policy, was)| self.is_restacked(*policy, was));

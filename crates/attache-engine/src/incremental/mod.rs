@@ -38,7 +38,7 @@ use crate::engine::Engine;
 use crate::kinds::{PolicyKind, Settings};
 use crate::model::RefCounts;
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
-use crate::topology::{Edited, NeedsRebuild};
+use crate::topology::{NeedsRebuild, TopologyChanges};
 use contribution_counts::ContributionCounts;
 use dependency_index::DependencyIndex;
 use effects::{Effects, effects};
@@ -220,7 +220,7 @@ impl IncrementalEngine {
 
     /// Follows a change step by step. If it cannot be followed, nothing that is kept is of any use.
     fn follow(&mut self, before: &Arc<Engine>, next: Engine, touched: &[Touched]) -> Result<Followed, NeedsRebuild> {
-        let edited = Edited::new(std::mem::take(&mut self.free_parts));
+        let edited = TopologyChanges::new(std::mem::take(&mut self.free_parts));
         let (dependency_index, object_counts) = (&mut self.dependency_index, &mut self.object_counts);
         let mut step = Step { before: Arc::clone(before), next, dependency_index, object_counts, touched, edited };
         let mut around = None;

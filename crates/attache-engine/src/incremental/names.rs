@@ -25,9 +25,9 @@ impl Step<'_> {
         let mut settled = Vec::new();
         for id in ids {
             let is_needed = self.next.objects.find(&id).is_none() && self.is_named(&id);
-            match (self.next.topology.is_named(&id), is_needed) {
-                (false, true) => self.next.topology.name_it(id.clone(), &mut self.edited),
-                (true, false) => self.next.topology.unname(&id, &mut self.edited),
+            match (self.next.topology.is_implied(&id), is_needed) {
+                (false, true) => self.topology_editor().add_implied(id.clone()),
+                (true, false) => self.topology_editor().remove_implied(&id),
                 _ => {}
             }
             let [was, is] = self.engines().map(|it| it.topology.find(&it.objects, &id));
@@ -45,7 +45,7 @@ impl Step<'_> {
                     true => self.object_counts.residents(&id.name).to_vec(),
                     false => self.came_to(&id.name),
                 };
-                self.next.topology.house(&residents, &id.name, is, &mut self.edited);
+                self.topology_editor().set_namespace(&residents, &id.name, is);
             }
         }
         Ok(settled)
@@ -59,7 +59,7 @@ impl Step<'_> {
     /// Whether somebody lives there, or names it.
     fn is_named(&self, id: &ObjectRef) -> bool {
         if id.kind == "Namespace" {
-            return !self.object_counts.residents(&id.name).is_empty() || self.next.topology.is_home(&id.name);
+            return !self.object_counts.residents(&id.name).is_empty() || self.next.topology.has_implied_in(&id.name);
         }
         let touched = self.touched.iter().map(|it| it.id);
         let naming = self.dependency_index.at(Key::of(id)).chain(touched);

@@ -76,7 +76,7 @@ impl Step<'_> {
         let topology = &self.next.topology;
         let mut by_rank = Vec::new();
         let deepest = topology.deepest();
-        let edited = self.edited.nodes.as_slice().iter().chain(&self.edited.housed).copied();
+        let edited = self.edited.nodes.as_slice().iter().chain(&self.edited.renamespaced).copied();
         let existing = edited.filter(|node| topology.has(*node));
         existing.for_each(|node| add(&mut by_rank, topology.rank(deepest, node), node));
         by_rank.iter_mut().for_each(each_once);
@@ -85,7 +85,7 @@ impl Step<'_> {
 
     fn settle_hierarchy(&self, hierarchy: &mut Hierarchy, mut by_rank: Vec<Vec<NodeId>>) -> Vec<NodeId> {
         let Engine { objects, topology, .. } = &self.next;
-        self.edited.gone.iter().for_each(|node| hierarchy.forget(*node));
+        self.edited.removed.iter().for_each(|node| hierarchy.forget(*node));
         let deepest = topology.deepest();
         let look = |by_rank: &mut Vec<Vec<NodeId>>, node| add(by_rank, topology.rank(deepest, node), node);
         let labelled = self.touched.iter().filter(|it| it.what.labels && hierarchy.has_waypoints());
@@ -124,7 +124,7 @@ impl Step<'_> {
             of_own.extend(nodes.map(|node| (node, Cause::Itself)));
         }
         let is_there = |node: &NodeId| self.next.topology.has(*node);
-        let housed = self.edited.housed.iter().copied().filter(is_there);
+        let housed = self.edited.renamespaced.iter().copied().filter(is_there);
         of_own.extend(housed.map(|node| (node, Cause::Ways)));
         let all: Vec<_> = models.iter_mut().zip(ref_counts).zip(hierarchies).enumerate().collect();
         let followed = self.each(all, |(at, ((model, ref_counts), changed))| {
@@ -132,7 +132,7 @@ impl Step<'_> {
             let was = self.before.models().get(at).map(|was| was.hierarchy());
             let belongs = |node: &NodeId| model.hierarchy().has(*node) || was.is_some_and(|was| was.has(*node));
             let changed = changed.iter().map(|node| (*node, Cause::Ways));
-            let lives = self.edited.lives.iter().map(|node| (*node, Cause::Itself));
+            let lives = self.edited.live_changed.iter().map(|node| (*node, Cause::Itself));
             let mut dirty: Vec<(NodeId, Cause)> = changed.chain(lives).filter(|(node, _)| belongs(node)).collect();
             dirty.extend(&of_own);
             let mut refolded = Refolded::default();
@@ -158,9 +158,9 @@ impl Step<'_> {
             refolded.chains.sort_unstable();
             refolded.chains.dedup();
             model.refold(&refolded.chains);
-            let moved = match dirty.is_empty() && self.edited.gone.is_empty() {
+            let moved = match dirty.is_empty() && self.edited.removed.is_empty() {
                 true => Vec::new(),
-                false => model.follow(self.next.view(), ref_counts, dirty.into_iter(), &self.edited.gone),
+                false => model.follow(self.next.view(), ref_counts, dirty.into_iter(), &self.edited.removed),
             };
             (!moved.is_empty() || !refolded.chains.is_empty()).then_some(Followed { at, moved, refolded })
         });

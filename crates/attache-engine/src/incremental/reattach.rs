@@ -97,7 +97,7 @@ impl Step<'_> {
             }
         }
         for model in self.before.models() {
-            let gone = self.edited.gone.iter().copied().filter(|node| model.stack(*node).is_some());
+            let gone = self.edited.removed.iter().copied().filter(|node| model.stack(*node).is_some());
             let gone: Vec<NodeId> = gone.collect();
             if !gone.is_empty() {
                 dirty.entry(model.id).or_default().extend(gone);

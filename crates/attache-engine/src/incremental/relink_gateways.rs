@@ -13,7 +13,7 @@ use crate::object::{ObjectId, ObjectRef};
 use crate::policy::PolicyId;
 use crate::topology::build::class_of;
 use crate::topology::gateways::gateway_of;
-use crate::topology::{Level, LinkSides, NodeId, api};
+use crate::topology::{Level, LinkSides, NodeId, TopologyEditor, api};
 
 impl Step<'_> {
     /// Links again the Gateways and ListenerSets that look at something, and adds who looks at them in turn.
@@ -53,7 +53,7 @@ impl Step<'_> {
         let there = gateways.iter().filter(|id| objects.shared(**id).is_some());
         let groups: Vec<(ObjectId, Vec<ObjectId>)> = there.map(|id| (*id, of(Some(*id)))).collect();
         let orphans = of(None);
-        topology.relink_gateways(objects, &groups, &orphans, &mut self.edited);
+        TopologyEditor::new(topology, objects, &mut self.edited).relink_gateways(&groups, &orphans);
         self.look_at_gateways(&gateways, &sets, affected);
         affected.gateways.extend(gateways.into_iter().chain(sets));
     }
@@ -69,7 +69,7 @@ impl Step<'_> {
             let classes = classes.iter().flat_map(|class| engines.iter().filter_map(|it| it.objects.find(class)));
             touched.contains(gateway) || classes.into_iter().any(|class| touched.contains(&class))
         };
-        let lives: HashSet<NodeId> = self.edited.lives.iter().copied().collect();
+        let lives: HashSet<NodeId> = self.edited.live_changed.iter().copied().collect();
         let has_another = |set: &&ObjectId| {
             let mut own = engines.iter().filter_map(|it| gateway_of(&it.objects, it.objects.shared(**set)?));
             lives.contains(&NodeId::whole(**set)) || own.any(|gateway| is_other(&gateway))

@@ -9,7 +9,7 @@ use super::dependency_index::{Dependencies, DependencyIndex, Key};
 use super::step::Step;
 use crate::object::{Object, ObjectId, ObjectRef};
 use crate::topology::api::{GATEWAY_API, RouteKind};
-use crate::topology::contest::{suffixes, wildcard};
+use crate::topology::hostname::{suffixes, wildcard};
 use crate::topology::{LinkSides, NeedsRebuild, routes};
 use crate::value::Value;
 

@@ -19,7 +19,7 @@ use crate::model::{Model, Moved, RefCounts};
 use crate::object::ObjectId;
 use crate::policy::{Policy, PolicyId, TargetSpec};
 use crate::topology::api::{self, GATEWAY_API, RouteKind};
-use crate::topology::{Edited, Level, NeedsRebuild, NodeId};
+use crate::topology::{Level, NeedsRebuild, NodeId, TopologyChanges, TopologyEditor};
 
 /// A step that is being made.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Step<'s> {
     pub dependency_index: &'s mut DependencyIndex,
     pub object_counts: &'s mut ObjectCounts,
     pub touched: &'s [Touched],
-    pub edited: Edited,
+    pub edited: TopologyChanges,
 }
 
 /// What is linked and attached anew.
@@ -68,7 +68,7 @@ pub struct Stepped {
     pub followed: Vec<Followed>,
     /// The policies whose attachments or conflicts may be others.
     pub policies: BTreeSet<PolicyId>,
-    pub edited: Edited,
+    pub edited: TopologyChanges,
 }
 
 impl Refolded {
@@ -95,8 +95,8 @@ impl Step<'_> {
         self.add_rivals(&mut affected.routes)?;
         let Affected { routes, gateways, mut policies } = affected;
         let linked = routes.iter().map(|(route, _)| *route).chain(gateways).collect();
-        self.next.topology.relink(&self.next.objects, routes, &mut self.edited)?;
-        self.next.topology.settle(&self.next.objects, &mut self.edited)?;
+        self.topology_editor().relink_routes(routes)?;
+        self.topology_editor().remove_unused()?;
         policies.extend(self.by_filter());
         let own = self.touched.iter().filter(|it| it.what.exists || it.what.spec).map(|it| it.id);
         let own: BTreeSet<ObjectId> = own.collect();
@@ -191,21 +191,25 @@ impl Step<'_> {
         }
     }
 
+    pub(super) fn topology_editor(&mut self) -> TopologyEditor<'_> {
+        TopologyEditor::new(&mut self.next.topology, &self.next.objects, &mut self.edited)
+    }
+
     /// Adds and removes the nodes of objects, and reads the sections of those that say something else.
     fn edit_nodes(&mut self) -> Result<(), NeedsRebuild> {
         let touched = self.touched;
         for it in touched.iter().filter(|it| it.what.counts()) {
             match (&it.before, &it.after) {
                 (None, Some(object)) => {
-                    self.next.topology.add(&self.next.objects, it.id, &mut self.edited)?;
+                    self.topology_editor().add_object(it.id)?;
                     self.object_counts.add(it.id, &object.id);
                 }
                 (Some(object), None) => {
-                    self.next.topology.remove(it.id, &mut self.edited)?;
+                    self.topology_editor().remove_object(it.id)?;
                     self.object_counts.remove(it.id, &object.id);
                 }
                 (Some(_), Some(_)) if it.what.spec => {
-                    self.next.topology.resection(&self.next.objects, it.id, &mut self.edited);
+                    self.topology_editor().update_sections(it.id);
                 }
                 _ => {}
             }
@@ -213,8 +217,8 @@ impl Step<'_> {
             {
                 if object.id.group == GATEWAY_API && object.id.kind == "ReferenceGrant" && it.what.exists {
                     match is_there {
-                        true => self.next.topology.add_grant(object, it.id),
-                        false => self.next.topology.remove_grant(object, it.id),
+                        true => self.topology_editor().add_grant(object, it.id),
+                        false => self.topology_editor().remove_grant(object, it.id),
                     }
                 }
             }

@@ -183,7 +183,7 @@ impl Model {
                 let after = after.map(|known| known.unwrap_or_else(|| self.intern(&mut growing, &mut arriving.chains)));
                 if after != before || cause > Cause::Chains {
                     let is_target = is_member && self.may_be_target(view, node, it);
-                    let is_alone = !it.may_have_namesakes();
+                    let is_alone = !it.may_share_name();
                     moved.push(Moved { node, before, after, cause, is_target, is_alone });
                 }
                 if after != before || on_other_ways || !is_member {

@@ -27,9 +27,9 @@ impl NodeMapping {
         let node = |(id, node): (NodeId, &Node)| {
             let whole = match node.owner {
                 Owner::Object(object) => NodeId::whole(*objects.get(&object)?),
-                Owner::Named(_) => {
+                Owner::Implied(_) => {
                     let whole = there.topology.find(there.objects, here.topology.id(here.objects, id))?;
-                    matches!(there.topology[whole].owner, Owner::Named(_)).then_some(whole)?
+                    matches!(there.topology[whole].owner, Owner::Implied(_)).then_some(whole)?
                 }
             };
             let twin = match (&node.section, node.level) {

@@ -53,7 +53,7 @@ pub fn backends(
 pub fn backend(view: EngineView<'_>, route: &Object, reference: &Value) -> Option<Backend> {
     let weight = reference.get("weight").and_then(Value::as_int).unwrap_or(1);
     let reference = Reference::backend(reference, &route.id.namespace)?;
-    let resolved = match delegation::is_meant(&reference) {
+    let resolved = match delegation::is_delegation(&reference) {
         true => Err(refused_delegation(view, route, &reference)),
         false => view.topology.backend(view.objects, route, &reference).map_err(RefusalCause::from),
     };

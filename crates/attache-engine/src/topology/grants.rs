@@ -1,4 +1,4 @@
-//! ReferenceGrants: who may refer across namespaces to what.
+//! ReferenceGrants: which objects may be referred to from other namespaces.
 
 use hashbrown::HashMap;
 use smol_str::SmolStr;
@@ -7,14 +7,15 @@ use super::api::GATEWAY_API;
 use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Value;
 
-/// All grants, by the namespace whose owner gave them.
+/// All ReferenceGrants by their namespace.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     by_namespace: HashMap<SmolStr, Vec<ObjectId>>,
 }
 
 impl Grants {
-    pub fn of(objects: &Objects) -> Self {
+    /// The ReferenceGrants among objects.
+    pub fn new(objects: &Objects) -> Self {
         let mut grants = Grants::default();
         for (id, grant) in objects.each_of_kind(GATEWAY_API, "ReferenceGrant") {
             grants.add(&grant.id.namespace, id);
@@ -22,10 +23,12 @@ impl Grants {
         grants
     }
 
+    /// Adds a ReferenceGrant of a namespace.
     pub fn add(&mut self, namespace: &SmolStr, grant: ObjectId) {
         self.by_namespace.entry(namespace.clone()).or_default().push(grant);
     }
 
+    /// Removes a ReferenceGrant of a namespace.
     pub fn remove(&mut self, namespace: &str, grant: ObjectId) {
         if let Some(grants) = self.by_namespace.get_mut(namespace) {
             grants.retain(|it| *it != grant);
@@ -35,7 +38,7 @@ impl Grants {
         }
     }
 
-    /// Whether `from` may refer to the object: always in its own namespace, else by a grant.
+    /// Whether `from` may refer to an object: always in its own namespace, and by a grant in another.
     pub fn permit(
         &self,
         objects: &Objects,

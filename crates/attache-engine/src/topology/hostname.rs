@@ -1,6 +1,6 @@
-//! Hostnames of listeners and routes: empty for any, `*.x` for everything below `x` (never `x` itself), or exact.
+//! Hostnames of listeners and routes: empty for any host, `*.x` for every subdomain of `x` but not `x` itself, or exact.
 
-/// Whether there is a host that both hold for.
+/// Whether some host matches both hostnames.
 pub fn intersect(a: &str, b: &str) -> bool {
     narrower(a, b).is_some()
 }
@@ -11,7 +11,7 @@ pub fn narrower<'h>(a: &'h str, b: &'h str) -> Option<&'h str> {
         return Some(if a.is_empty() { b } else { a });
     }
     match (a.strip_prefix('*'), b.strip_prefix('*')) {
-        (None, None) => is(a, b).then_some(a),
+        (None, None) => same(a, b).then_some(a),
         (Some(suffix), None) => ends_below(b, suffix).then_some(b),
         (None, Some(suffix)) => ends_below(a, suffix).then_some(a),
         (Some(left), Some(right)) if left.len() >= right.len() => ends_with(left, right).then_some(a),
@@ -19,7 +19,7 @@ pub fn narrower<'h>(a: &'h str, b: &'h str) -> Option<&'h str> {
     }
 }
 
-/// Whether a hostname holds for a host, which may have no name at all.
+/// Whether a hostname matches a host; the host is empty if a request names none.
 pub fn covers(hostname: &str, host: &str) -> bool {
     hostname.is_empty() || !host.is_empty() && intersect(hostname, host)
 }
@@ -30,16 +30,27 @@ pub fn specificity(hostname: &str) -> (bool, usize) {
     (exact, hostname.len())
 }
 
+/// What follows the `*` of a wildcard; empty for any hostname, `None` for an exact one.
+pub fn wildcard(host: &str) -> Option<&str> {
+    if host.is_empty() { Some("") } else { host.strip_prefix('*') }
+}
+
+/// The suffixes of a hostname that start with a dot, and the empty one: `.b.c`, `.c` and the empty one for `a.b.c` and for
+/// `.b.c`.
+pub fn suffixes(host: &str) -> impl Iterator<Item = &str> {
+    host.match_indices('.').map(|(at, _)| &host[at..]).chain([""])
+}
+
 fn ends_below(host: &str, suffix: &str) -> bool {
     host.len() > suffix.len() && ends_with(host, suffix)
 }
 
 fn ends_with(host: &str, suffix: &str) -> bool {
-    host.len().checked_sub(suffix.len()).and_then(|at| host.get(at..)).is_some_and(|end| is(end, suffix))
+    host.len().checked_sub(suffix.len()).and_then(|at| host.get(at..)).is_some_and(|end| same(end, suffix))
 }
 
-/// In any case, but mostly in the same: to compare letter by letter takes ten times as long.
-fn is(a: &str, b: &str) -> bool {
+/// Hostnames are compared case-insensitively. Most are equal byte by byte, which is ten times as fast to find out.
+fn same(a: &str, b: &str) -> bool {
     a == b || a.eq_ignore_ascii_case(b)
 }
 

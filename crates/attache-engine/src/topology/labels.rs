@@ -1,15 +1,15 @@
-//! The labels by which policies choose workloads and gateways: those of the Pods that run them.
+//! The labels by which policies select workloads and Gateways: those of their Pods.
 
 use super::Level;
 use super::api::GATEWAY_API;
 use crate::object::Object;
 use crate::value::Value;
 
-/// The labels that every Pod of a Gateway has, and what they say of it.
+/// The labels that every Pod of a Gateway has: the name of the Gateway, and that of its class.
 const OF_GATEWAY: [&str; 2] =
     ["gateway.networking.k8s.io/gateway-name", "gateway.networking.k8s.io/gateway-class-name"];
 
-/// Where a kind of workload keeps the labels of its Pods.
+/// Where kinds of workloads have the labels of their Pods.
 const OF_PODS: [&[&str]; 4] = [
     &["spec", "template", "metadata", "labels"],
     &["spec", "jobTemplate", "spec", "template", "metadata", "labels"],
@@ -17,7 +17,7 @@ const OF_PODS: [&[&str]; 4] = [
     &["spec", "labels"],
 ];
 
-/// The label of an object's Pods, if it has any, else its own.
+/// A label of the Pods of an object, or of the object itself if it has no Pods.
 pub fn label<'o>(object: &'o Object, level: Level, key: &str) -> Option<&'o str> {
     match level {
         Level::Workload if object.id.kind == "Pod" => object.labels().get_str(key),

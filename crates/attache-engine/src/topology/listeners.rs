@@ -1,10 +1,10 @@
-//! Listeners of Gateways and ListenerSets: what they say, and whom they let in.
+//! Listeners of Gateways and ListenerSets, as their specs define them.
 
 use super::api::{GATEWAY_API, Protocol, RouteKind, RouteKinds};
 use super::namespaces::AllowedNamespaces;
 use crate::value::Value;
 
-/// One listener, as its owner's spec says.
+/// A listener, as the spec of its owner defines it.
 #[derive(Clone, Copy, Debug)]
 pub struct Listener<'o> {
     pub name: &'o str,
@@ -13,7 +13,7 @@ pub struct Listener<'o> {
     /// Empty for any.
     pub hostname: &'o str,
     pub allowed: AllowedNamespaces<&'o Value>,
-    /// The kinds of route that it serves: those of its protocol, or the fewer that it names.
+    /// The kinds of routes that it serves: those of its protocol, or those of them that it names.
     pub kinds: RouteKinds,
     pub spec: &'o Value,
 }
@@ -35,7 +35,7 @@ impl<'o> Listener<'o> {
         }
     }
 
-    /// The kinds that it names and cannot serve.
+    /// The kinds of routes that it names and cannot serve.
     pub fn unserved_kinds(&self) -> impl Iterator<Item = &'o str> {
         let served = self.protocol.route_kinds();
         named_kinds(self.spec)

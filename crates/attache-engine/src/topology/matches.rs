@@ -1,4 +1,4 @@
-//! Whether the requests of one rule are among those of another.
+//! Matches of rules: whether the requests of one are among those of another.
 
 use crate::value::Value;
 
@@ -7,7 +7,7 @@ pub fn narrows(below: &Value, above: &Value) -> bool {
     each(below).any(|below| each(above).any(|above| lies_within(below, above)))
 }
 
-/// A rule without matches has one, which says nothing.
+/// The matches of a rule. A rule without matches has an empty one.
 pub fn each(rule: &Value) -> impl Iterator<Item = &Value> {
     let matches = rule.list_at("matches");
     matches.iter().chain(matches.is_empty().then_some(&Value::Null))

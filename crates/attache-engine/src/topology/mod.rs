@@ -1,94 +1,97 @@
-//! The graph of everything a policy can target, parents less specific than children.
+//! The topology: a graph of everything that a policy can target. Parents are less specific than their children.
 //!
-//! The links of an object are found by functions of that object and an index, one object at a time; `build` puts
-//! them together. Namespaces are nodes without links: where one stands depends on the path, see
-//! [`Topology::namespace`].
+//! ```text
+//! GatewayClass ─→ Gateway ─→ listener ─→ route ─→ rule ─→ backend ─→ port
+//!                       └─→ ListenerSet ─→ listener ─┘
+//! ```
+//!
+//! Namespaces are nodes without links. Which place a Namespace has depends on the path, see [`Topology::namespace`].
+//!
+//! ```text
+//!            ┌─→ build: TopologyBuilder makes all nodes ──→ links of all objects ──────────→ Topology
+//! objects ───┤                                                  ↑
+//!            └─→ edit: TopologyEditor changes the nodes ──→ links of affected objects ─→ Topology and TopologyChanges
+//! ```
+//!
+//! - `links` finds the links of one object after the other, by the rules of the Gateway API. Both ways use it.
+//! - `refusal` holds the links that objects ask for and do not get, with the facts that explain them.
+//! - `api`, `reference`, `sections`, `listeners`, `namespaces`, `hostname`, `matches`, `grants` and `labels` read the
+//!   fields of objects.
+//! - `node`, `node_map`, `node_ref` and `neighbors` hold the graph.
 
 pub(crate) mod api;
-mod around;
-mod backends;
 pub(crate) mod build;
-mod certificates;
-mod claims;
-pub(crate) mod contest;
-pub(crate) mod delegation;
 mod edit;
-pub(crate) mod gateways;
 mod grants;
 pub(crate) mod hostname;
-mod ids;
-mod index;
 mod labels;
-mod link;
 mod links;
 pub(crate) mod listeners;
 pub(crate) mod matches;
 mod namespaces;
-mod naming;
-mod needs_rebuild;
+mod neighbors;
 mod node;
+mod node_map;
 mod node_ref;
-mod order;
 pub(crate) mod reference;
 mod refusal;
-mod relink;
-mod relink_gateways;
-pub(crate) mod routes;
 pub(crate) mod sections;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Index;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 
-use crate::object::{ObjectId, ObjectRef, Objects};
+use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::persistent::PersistentVec;
 use crate::value::Value;
+use build::TopologyBuilder;
 use listeners::Listener;
+use reference::Reference;
 use refusal::StoredRefusal;
 
 pub use crate::level::Level;
 pub use api::{RouteKind, RouteKinds};
-pub(crate) use edit::Edited;
+pub(crate) use edit::{LinkSides, NeedsRebuild, TopologyChanges, TopologyEditor};
 pub use grants::Grants;
 pub use labels::label;
+pub(crate) use links::{delegation, gateways, routes};
 pub use namespaces::{AllowedNamespaces, Namespace};
-pub(crate) use needs_rebuild::NeedsRebuild;
-pub(crate) use node::NodeVec;
-pub use node::{Node, NodeId, NodeMap, Owner};
-
+pub use node::{Node, NodeId, Owner};
+pub use node_map::NodeMap;
+pub(crate) use node_map::NodeVec;
 pub use node_ref::NodeRef;
 pub use refusal::{
     BackendRefusal, CertificateRefusal, ClosedListener, DelegationQuery, DelegationRefusal, ListenerClaim,
     ListenerConflict, ListenerHostname, ListenerPort, ListenerRefusal, MissingGrant, MissingObject, MissingPort,
     ParentRefusal, PortName, RefusalCause, RefusalReason, RefusedLink, Shortlist,
 };
-pub(crate) use relink::LinkSides;
 
-/// Nodes with their links both ways.
+/// Nodes with their links in both directions. A clone shares its nodes with the original, and costs next to nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     nodes: NodeMap<Option<Node>>,
     count: usize,
-    /// What is only named.
-    named: PersistentVec<ObjectRef>,
-    by_name: Arc<BTreeMap<ObjectRef, NodeId>>,
+    /// The names of implied nodes, by their place among the parts.
+    implied_names: PersistentVec<ObjectRef>,
+    /// Implied nodes: nodes without an object, which exist because objects name them.
+    implied: Arc<BTreeMap<ObjectRef, NodeId>>,
     grants: Arc<Grants>,
-    /// How deep below another route each delegated one stands.
-    depths: Arc<HashMap<ObjectId, u32>>,
+    /// How many routes delegate to each other above each route that is delegated to.
+    delegation_depths: Arc<HashMap<ObjectId, u32>>,
     order: OnceLock<Arc<[NodeId]>>,
-    /// By who asked.
-    denied: PersistentVec<Vec<StoredRefusal>>,
+    /// By the object that asks.
+    refusals: PersistentVec<Vec<StoredRefusal>>,
     refused: OnceLock<Arc<[RefusedLink]>>,
 }
 
 impl Topology {
-    /// `virtual_targets` are objects that exist only because policies name them.
+    /// Builds the topology of objects. `virtual_targets` are objects that exist only because policies target them.
     pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
-        build::build(objects, virtual_targets)
+        TopologyBuilder::new(objects, virtual_targets).build()
     }
 
     /// The node with this id; `None` if there is none. An id that was taken from another topology may be that of another
@@ -107,73 +110,153 @@ impl Topology {
         self.nodes.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)))
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    pub fn parents(&self, id: NodeId) -> &[NodeId] {
-        self.node(id).map_or(&[], |node| node.parents.as_slice())
-    }
-
-    pub fn children(&self, id: NodeId) -> &[NodeId] {
-        self.node(id).map_or(&[], |node| node.children.as_slice())
-    }
-
-    /// Whether requests can come by: a route that attaches nowhere, and its rules, are not live.
-    pub fn live(&self, id: NodeId) -> bool {
-        self.node(id).is_some_and(|node| node.live)
-    }
-
-    /// Whether a listener is served: not if it conflicts with another, or if its protocol is unknown. Routes attach to
-    /// it in any case.
-    pub fn served(&self, listener: NodeId) -> bool {
-        self.node(listener).is_some_and(|node| node.served)
-    }
-
-    /// The node of a whole object, or of something that is only named. A Service that is the parent of routes has
-    /// another one, its [frontend](Topology::frontend).
+    /// The node of a whole object, or an implied node. A Service that is the parent of routes has a second node, its
+    /// [frontend](Topology::frontend).
     pub fn find(&self, objects: &Objects, id: &ObjectRef) -> Option<NodeId> {
-        objects.find(id).map(NodeId::whole).or_else(|| self.by_name.get(id).copied())
+        objects.find(id).map(NodeId::whole).or_else(|| self.implied.get(id).copied())
     }
 
     pub(crate) fn find_namespace(&self, objects: &Objects, name: &str) -> Option<NodeId> {
         self.find(objects, &ObjectRef::new("", "Namespace", "", name))
     }
 
-    /// Everything that exists only by being named, in order.
-    pub fn named(&self) -> impl Iterator<Item = &ObjectRef> + Clone {
-        self.by_name.keys()
+    /// The names of all nodes that have no object and exist because objects name them, sorted.
+    pub fn implied(&self) -> impl Iterator<Item = &ObjectRef> + Clone {
+        self.implied.keys()
     }
 
+    pub(crate) fn is_implied(&self, id: &ObjectRef) -> bool {
+        self.implied.contains_key(id)
+    }
+
+    /// Whether a namespace has implied nodes.
+    pub(crate) fn has_implied_in(&self, namespace: &str) -> bool {
+        self.implied.keys().any(|id| id.namespace == namespace)
+    }
+
+    pub(crate) fn grants(&self) -> &Grants {
+        &self.grants
+    }
+}
+
+/// What a node is.
+impl Topology {
+    /// The name of a node, without its section.
+    ///
+    /// # Panics
+    ///
+    /// If the node is not in this topology, or its object not in `objects`.
+    pub fn id<'a>(&'a self, objects: &'a Objects, node: NodeId) -> &'a ObjectRef {
+        match self[node].owner {
+            Owner::Object(id) => &objects[id].id,
+            Owner::Implied(at) => &self.implied_names[at as usize],
+        }
+    }
+
+    /// The name of a node.
+    ///
+    /// # Panics
+    ///
+    /// If the node is not in this topology, or its object not in `objects`.
+    pub fn node_ref(&self, objects: &Objects, node: NodeId) -> NodeRef {
+        NodeRef { object: self.id(objects, node).clone(), section: self[node].section.clone() }
+    }
+
+    /// The name of a node, as `Kind/namespace/name#section`.
+    ///
+    /// # Panics
+    ///
+    /// If the node is not in this topology, or its object not in `objects`.
+    pub fn name(&self, objects: &Objects, node: NodeId) -> String {
+        let mut name = self.id(objects, node).to_string();
+        if let Some(section) = &self[node].section {
+            name.push('#');
+            name.push_str(section);
+        }
+        name
+    }
+
+    /// The namespace of a node.
+    pub fn namespace(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.namespace
+    }
+
+    /// Whether requests reach the node. They do not reach a route that is attached to nothing, nor its rules.
+    pub fn live(&self, id: NodeId) -> bool {
+        self.node(id).is_some_and(|node| node.live)
+    }
+
+    /// Whether a listener is served. It is not if it conflicts with another, or if its protocol is unknown. Routes attach to
+    /// it in any case.
+    pub fn served(&self, listener: NodeId) -> bool {
+        self.node(listener).is_some_and(|node| node.served)
+    }
+
+    /// Why a listener is not served.
+    pub fn why_unserved(&self, objects: &Objects, listener: NodeId) -> Option<&RefusedLink> {
+        let node = self.node(listener).filter(|node| !node.served)?;
+        let (owner, section) = (node.owner.object()?, node.section.as_ref());
+        let is_of_listener = |it: &&RefusedLink| it.by == owner && it.child.section.as_ref() == section;
+        let keeps_unserved =
+            |it: &&RefusedLink| matches!(&it.cause, RefusalCause::Listener(refusal) if refusal.is_unserved());
+        self.refused(objects).iter().filter(is_of_listener).find(keeps_unserved)
+    }
+
+    /// Every link that was refused, sorted by parent, child, reason and message.
+    pub fn refused(&self, objects: &Objects) -> &[RefusedLink] {
+        self.refused.get_or_init(|| refusal::list(self, objects).into())
+    }
+
+    /// Whether a link that an object asks for was refused.
+    pub(crate) fn is_refused(&self, by: ObjectId) -> bool {
+        !self.refusals_of(by).is_empty()
+    }
+
+    fn refusals_of(&self, by: ObjectId) -> &[StoredRefusal] {
+        self.refusals.get(by.0 as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Whole objects and their sections.
+impl Topology {
     /// The sections of a whole object, in order.
     pub fn sections(&self, id: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
         self.node(id).map_or(0..0, |node| node.sections.clone()).map(NodeId::part)
     }
 
+    /// The section of a whole object with this name.
     pub fn section(&self, id: NodeId, name: &str) -> Option<NodeId> {
         self.sections(id).find(|section| self[*section].section.as_deref() == Some(name))
     }
 
-    /// Which of the sections of its owner a section is, counted from zero.
+    /// The position of a section among those of its object, from zero.
     pub fn position(&self, section: NodeId) -> Option<usize> {
         let sections = &self.node(self.node(section)?.whole(section))?.sections;
         section.place().ok()?.checked_sub(sections.start as usize).filter(|at| *at < sections.len())
     }
 
     /// The node of the whole object, for one of its sections or its frontend.
+    ///
+    /// # Panics
+    ///
+    /// If the node is not in this topology.
     pub fn whole(&self, id: NodeId) -> NodeId {
         self[id].whole(id)
     }
 
-    /// What an object says of one of its sections.
+    /// The part of an object's spec that one of its sections is made from.
     pub fn section_value<'o>(&self, objects: &'o Objects, id: NodeId) -> Option<&'o Value> {
         let owner = self.node(id)?.owner.object()?;
-        let (_, sections) = sections::of(objects.get(owner)?, self.node(NodeId::whole(owner))?.level)?;
+        let (_, sections) = sections::list(objects.get(owner)?, self.node(NodeId::whole(owner))?.level)?;
         sections.get(self.position(id)?)
     }
 
-    /// The listeners of a Gateway and of the ListenerSets that it has let in, in the order in which they count.
+    /// The listeners of a Gateway and of its ListenerSets, in the order of their precedence.
     pub(crate) fn listeners<'o>(&self, objects: &'o Objects, gateway: NodeId) -> Vec<(NodeId, Listener<'o>)> {
         let is_set = |child: &&NodeId| self[**child].level == Level::ListenerSet;
         let owners = [&gateway].into_iter().chain(self.children(gateway).iter().filter(is_set));
@@ -181,11 +264,37 @@ impl Topology {
         sections.filter_map(|node| Some((node, Listener::read(self.section_value(objects, node)?)))).collect()
     }
 
-    pub(crate) fn grants(&self) -> &Grants {
-        &self.grants
+    /// The node of a Service as the parent of mesh routes, if it has any.
+    pub fn frontend(&self, id: NodeId) -> Option<NodeId> {
+        self.node(self.node(id)?.whole(id))?.frontend
     }
 
-    /// The rules that name the port of a backend. They are not its parents: its Service stands between.
+    /// Other nodes of the same name. A Service that is the parent of routes has two nodes, and sections can share a name.
+    pub(crate) fn same_named(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        self.node(id).into_iter().flat_map(move |it| {
+            let (whole, section) = (it.whole(id), it.section.as_deref());
+            let owner = if whole == id { it } else { &self[whole] };
+            let sections = owner.sections().filter(move |_| it.shares_name);
+            let wholes = [Some(whole), owner.frontend].into_iter().flatten().filter(move |_| section.is_none());
+            let has_same_name = move |it: &NodeId| *it != id && self[*it].section.as_deref() == section;
+            sections.chain(wholes).filter(has_same_name)
+        })
+    }
+}
+
+/// Links.
+impl Topology {
+    /// The parents of a node.
+    pub fn parents(&self, id: NodeId) -> &[NodeId] {
+        self.node(id).map_or(&[], |node| node.parents.as_slice())
+    }
+
+    /// The children of a node.
+    pub fn children(&self, id: NodeId) -> &[NodeId] {
+        self.node(id).map_or(&[], |node| node.children.as_slice())
+    }
+
+    /// The rules that name a port of a backend. They are not parents of the port: the parent of the port is the backend.
     pub fn rules_naming(&self, port: NodeId) -> &[NodeId] {
         self.node(port).map_or(&[], |node| node.across.as_slice())
     }
@@ -195,50 +304,112 @@ impl Topology {
         self.node(rule).map_or(&[], |node| node.across.as_slice())
     }
 
-    /// The node that stands for a Service as the parent of mesh routes, if it has any.
-    pub fn frontend(&self, id: NodeId) -> Option<NodeId> {
-        self.node(self.node(id)?.whole(id))?.frontend
+    /// The nodes of a backend of a route and of the port that the route names, or why the backend cannot be used.
+    pub(crate) fn backend(
+        &self,
+        objects: &Objects,
+        route: &Object,
+        backend: &Reference,
+    ) -> Result<(NodeId, Option<NodeId>), BackendRefusal> {
+        links::backends::find(objects, self, route, backend)
     }
 
-    /// Other nodes of the same name: a Service that is the parent of routes has two, and sections can share one.
-    pub(crate) fn same_named(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
-        self.node(id).into_iter().flat_map(move |it| {
-            let (whole, section) = (it.whole(id), it.section.as_deref());
-            let owner = if whole == id { it } else { &self[whole] };
-            let sections = owner.sections().filter(move |_| it.shares_name);
-            let wholes = [Some(whole), owner.frontend].into_iter().flatten().filter(move |_| section.is_none());
-            let is_named_so = move |it: &NodeId| *it != id && self[*it].section.as_deref() == section;
-            sections.chain(wholes).filter(is_named_so)
+    /// The hostnames of a route, with their positions, that it has in common with none of the listeners it is attached to.
+    pub fn unused_hostnames<'o>(&self, objects: &'o Objects, route: NodeId) -> Vec<(usize, &'o str)> {
+        routes::unused_hostnames(objects, self, route)
+    }
+
+    /// Whether a route may compete with other routes for a hostname: an HTTPRoute with GRPCRoutes, and the other way round.
+    pub(crate) fn competes(&self, objects: &Objects, route: ObjectId) -> bool {
+        links::route_conflicts::competes(objects, self, route)
+    }
+
+    /// Some nodes and all their ancestors, except for Namespaces, which have no links.
+    pub fn above(&self, nodes: impl IntoIterator<Item = NodeId>) -> BTreeSet<NodeId> {
+        reachable(nodes, |node| self.parents(node))
+    }
+
+    /// Some nodes and all their descendants.
+    pub fn below(&self, nodes: impl IntoIterator<Item = NodeId>) -> BTreeSet<NodeId> {
+        reachable(nodes, |node| self.children(node))
+    }
+
+    /// The nodes on which the scopes that end at some nodes depend, parents before children.
+    pub(crate) fn leading_to(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+        let mut leading = self.above(nodes);
+        // Labels can say which Gateway is in front of a Service: each of them may be an ancestor.
+        let wholes = self.nodes().map(|(id, _)| id).take_while(|id| id.object().is_some());
+        let is_high = |node: &NodeId| self[*node].level <= Level::Gateway;
+        leading.extend(wholes.chain(self.implied.values().copied()).filter(is_high));
+        let (mut leading, deepest) = (Vec::from_iter(leading), self.deepest());
+        leading.sort_by_key(|node| self.rank(deepest, *node));
+        leading
+    }
+}
+
+/// The order of nodes.
+impl Topology {
+    /// Every node, parents before children.
+    pub fn order(&self) -> &[NodeId] {
+        self.order.get_or_init(|| {
+            let deepest = self.deepest();
+            let mut by_rank = vec![Vec::new(); Level::Other as usize + 2 * deepest as usize + 1];
+            self.nodes().for_each(|(id, node)| by_rank[self.node_rank(deepest, node)].push(id));
+            by_rank.concat().into()
         })
     }
 
-    /// The namespace that a node lives in.
-    pub fn namespace(&self, id: NodeId) -> Option<NodeId> {
-        self.node(id)?.namespace
+    /// The rank of a node. A parent has a lower rank than its children: ranks follow the levels, and those of routes and
+    /// rules the depth of delegation. `deepest` is that of [`Topology::deepest`].
+    pub(crate) fn rank(&self, deepest: u32, id: NodeId) -> usize {
+        self.node_rank(deepest, &self[id])
     }
 
-    /// Who a node is, without its section.
-    pub fn id<'a>(&'a self, objects: &'a Objects, node: NodeId) -> &'a ObjectRef {
-        match self[node].owner {
-            Owner::Object(id) => &objects[id].id,
-            Owner::Named(at) => &self.named[at as usize],
+    fn node_rank(&self, deepest: u32, node: &Node) -> usize {
+        let level = node.level as usize;
+        match node.level {
+            Level::Route | Level::RouteRule if deepest > 0 => {
+                let depth = node.owner.object().and_then(|route| self.delegation_depths.get(&route));
+                level + 2 * depth.copied().unwrap_or(0) as usize
+            }
+            Level::Backend | Level::BackendPort | Level::Workload | Level::Other => level + 2 * deepest as usize,
+            _ => level,
         }
     }
 
-    /// The name of a node.
-    pub fn node_ref(&self, objects: &Objects, node: NodeId) -> NodeRef {
-        NodeRef { object: self.id(objects, node).clone(), section: self[node].section.clone() }
+    /// How deep routes delegate at most.
+    pub(crate) fn deepest(&self) -> u32 {
+        self.delegation_depths.values().copied().max().unwrap_or(0)
+    }
+}
+
+/// Shared by building and editing.
+impl Topology {
+    /// Changes a node, if it exists.
+    fn edit(&mut self, id: NodeId, edit: impl FnOnce(&mut Node)) {
+        if let Some(node) = self.nodes.entry(id) {
+            edit(node);
+        }
     }
 
-    /// `Kind/namespace/name#section`.
-    pub fn name(&self, objects: &Objects, node: NodeId) -> String {
-        let mut name = self.id(objects, node).to_string();
-        if let Some(section) = &self[node].section {
-            name.push('#');
-            name.push_str(section);
-        }
-        name
+    /// Whether requests reach a node, if they reach those of its parents that are live. They reach routes and ListenerSets
+    /// with their sections only by a parent.
+    fn is_reached(&self, id: NodeId) -> bool {
+        let needs_parent =
+            matches!(self[id].level, Level::ListenerSet | Level::Listener | Level::Route | Level::RouteRule);
+        !needs_parent || self.parents(id).iter().any(|parent| self.live(*parent))
     }
+}
+
+fn reachable<'t>(nodes: impl IntoIterator<Item = NodeId>, next: impl Fn(NodeId) -> &'t [NodeId]) -> BTreeSet<NodeId> {
+    let mut found = BTreeSet::new();
+    let mut todo: Vec<NodeId> = nodes.into_iter().collect();
+    while let Some(node) = todo.pop() {
+        if found.insert(node) {
+            todo.extend(next(node));
+        }
+    }
+    found
 }
 
 /// For ids that were taken from this topology.

@@ -1,11 +1,11 @@
-//! Namespaces and their labels, and which of them a listener or a Gateway lets in.
+//! Namespaces with their labels, and the namespaces that a listener or a Gateway allows.
 
 use super::api::NAMESPACE_NAME;
 use crate::object::Objects;
 use crate::selector::selects;
 use crate::value::Value;
 
-/// A namespace in which something lives. It may have no Namespace object: then its name is its only label.
+/// A namespace with its labels. Without a Namespace object its name is its only label.
 #[derive(Clone, Copy, Debug)]
 pub struct Namespace<'o> {
     pub name: &'o str,

@@ -1,10 +1,11 @@
-//! How one object names another: parentRefs, backendRefs, certificateRefs.
+//! References of one object to another: parentRefs, backendRefs, certificateRefs.
 
 use super::NodeRef;
 use super::api::GATEWAY_API;
 use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::value::Value;
 
+/// A reference, with the defaults filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'o> {
     pub group: &'o str,
@@ -16,28 +17,28 @@ pub struct Reference<'o> {
 }
 
 impl<'o> Reference<'o> {
-    /// What a route or a ListenerSet in namespace `home` names as its parent: a Gateway unless it says otherwise.
-    pub fn parent(value: &'o Value, home: &'o str) -> Option<Self> {
-        Self::read(value, home, GATEWAY_API, "Gateway")
+    /// The parentRef of a route or ListenerSet in namespace `own`: by default a Gateway.
+    pub fn parent(value: &'o Value, own: &'o str) -> Option<Self> {
+        Self::read(value, own, GATEWAY_API, "Gateway")
     }
 
-    /// What a route in namespace `home` names as its backend: a Service unless it says otherwise.
-    pub fn backend(value: &'o Value, home: &'o str) -> Option<Self> {
-        Self::read(value, home, "", "Service")
+    /// The backendRef of a route in namespace `own`: by default a Service.
+    pub fn backend(value: &'o Value, own: &'o str) -> Option<Self> {
+        Self::read(value, own, "", "Service")
     }
 
-    /// The certificate of a listener in namespace `home`: a Secret unless it says otherwise.
-    pub fn certificate(value: &'o Value, home: &'o str) -> Option<Self> {
-        Self::read(value, home, "", "Secret")
+    /// The certificateRef of a listener in namespace `own`: by default a Secret.
+    pub fn certificate(value: &'o Value, own: &'o str) -> Option<Self> {
+        Self::read(value, own, "", "Secret")
     }
 
-    /// Who vouches for the clients of a listener in namespace `home`: a ConfigMap unless it says otherwise.
-    pub fn authority(value: &'o Value, home: &'o str) -> Option<Self> {
-        Self::read(value, home, "", "ConfigMap")
+    /// The caCertificateRef of a listener in namespace `own`: by default a ConfigMap.
+    pub fn authority(value: &'o Value, own: &'o str) -> Option<Self> {
+        Self::read(value, own, "", "ConfigMap")
     }
 
-    fn read(value: &'o Value, home: &'o str, group: &'o str, kind: &'o str) -> Option<Self> {
-        let mut reference = Reference { group, kind, namespace: home, name: "", section: None, port: None };
+    fn read(value: &'o Value, own: &'o str, group: &'o str, kind: &'o str) -> Option<Self> {
+        let mut reference = Reference { group, kind, namespace: own, name: "", section: None, port: None };
         // One walk instead of six lookups: references are most of what is read.
         for (field, value) in value.as_map()?.entries() {
             match (field.as_str(), value) {
@@ -58,6 +59,7 @@ impl<'o> Reference<'o> {
         ObjectRef::new(self.group, self.kind, self.namespace, self.name)
     }
 
+    /// The object, if it exists.
     pub fn find(&self, objects: &Objects) -> Option<ObjectId> {
         objects.lookup(self.group, self.kind, self.namespace, self.name)
     }

@@ -21,29 +21,29 @@ pub struct Section {
     pub shares_name: bool,
 }
 
-/// Adds the sections of an object to a list.
-pub fn read(id: ObjectId, object: &Object, level: Level, list: &mut Vec<Section>) {
-    let Some((level, sections)) = of(object, level) else { return };
-    let first = list.len();
-    list.extend(sections.iter().enumerate().map(|(position, section)| Section {
+/// Adds the sections of an object to `found`.
+pub fn read(id: ObjectId, object: &Object, level: Level, found: &mut Vec<Section>) {
+    let Some((level, sections)) = list(object, level) else { return };
+    let first = found.len();
+    found.extend(sections.iter().enumerate().map(|(position, section)| Section {
         level,
         owner: id,
         name: name(level, section, position),
         port: port(section),
         shares_name: false,
     }));
-    tell_apart(&mut list[first..]);
+    mark_shared_names(&mut found[first..]);
 }
 
-/// Takes note of it if some sections of an object have the same name.
-pub fn tell_apart(sections: &mut [Section]) {
+/// Marks the sections of an object if some of them have the same name.
+pub fn mark_shared_names(sections: &mut [Section]) {
     if !are_distinct(sections.iter().map(|section| section.name.as_str())) {
         sections.iter_mut().for_each(|section| section.shares_name = true);
     }
 }
 
 /// The list that holds the sections of an object, and their level.
-pub fn of(object: &Object, level: Level) -> Option<(Level, &[Value])> {
+pub fn list(object: &Object, level: Level) -> Option<(Level, &[Value])> {
     match level {
         Level::Gateway | Level::ListenerSet => Some((Level::Listener, object.spec().list_at("listeners"))),
         Level::Route => Some((Level::RouteRule, rules(object))),
@@ -52,10 +52,9 @@ pub fn of(object: &Object, level: Level) -> Option<(Level, &[Value])> {
     }
 }
 
-/// The rules of a route. To an HTTPRoute that says nothing of them the API server gives one, which takes every path and
-/// has no backends.
+/// The rules of a route. The API server gives an HTTPRoute without rules one that matches every path and has no backends.
 pub fn rules(route: &Object) -> &[Value] {
-    static GIVEN: LazyLock<[Value; 1]> = LazyLock::new(|| {
+    static DEFAULT: LazyLock<[Value; 1]> = LazyLock::new(|| {
         let path = Value::map(vec![("type".into(), "PathPrefix".into()), ("value".into(), "/".into())]);
         let matches = Value::list(vec![Value::map(vec![("path".into(), path)])]);
         [Value::map(vec![("matches".into(), matches)])]
@@ -63,14 +62,14 @@ pub fn rules(route: &Object) -> &[Value] {
     match route.spec() {
         Value::Map(spec) => match spec.get("rules") {
             Some(Value::List(rules)) => rules,
-            _ if route.id.kind == RouteKind::Http.name() => &*GIVEN,
+            _ if route.id.kind == RouteKind::Http.name() => &*DEFAULT,
             _ => &[],
         },
         _ => &[],
     }
 }
 
-/// What the section at `position` is called. Rules and whatever else has no name are counted from one.
+/// The name of the section at `position`. Sections without a name of their own are numbered from one.
 fn name(level: Level, section: &Value, position: usize) -> SmolStr {
     let number = || match level {
         Level::BackendPort => {
@@ -82,7 +81,7 @@ fn name(level: Level, section: &Value, position: usize) -> SmolStr {
     own_name(section).cloned().unwrap_or_else(number)
 }
 
-/// The name that a section has of its own.
+/// The name in the spec of a section.
 pub fn own_name(section: &Value) -> Option<&SmolStr> {
     match section.get("name") {
         Some(Value::Str(name)) if !name.is_empty() => Some(name),
@@ -90,9 +89,9 @@ pub fn own_name(section: &Value) -> Option<&SmolStr> {
     }
 }
 
-/// What the rule at `position` is called if it has no name of its own.
+/// The name of the rule at `position` if it has none in its spec.
 pub fn rule(position: usize) -> SmolStr {
-    /// A route has at most so many.
+    /// A route has at most this many.
     const FIRST: [&str; 16] = [
         "rule-1", "rule-2", "rule-3", "rule-4", "rule-5", "rule-6", "rule-7", "rule-8", "rule-9", "rule-10", "rule-11",
         "rule-12", "rule-13", "rule-14", "rule-15", "rule-16",
@@ -100,12 +99,12 @@ pub fn rule(position: usize) -> SmolStr {
     FIRST.get(position).map_or_else(|| format_smolstr!("rule-{}", position + 1), |name| SmolStr::new_static(name))
 }
 
-/// The number of a listener's port, of a Service's, or of one of what is like a Service.
+/// The number of the port of a listener or of a Service, or an object like a Service.
 pub fn port(section: &Value) -> Option<i64> {
     section.get("port").or_else(|| section.get("number"))?.as_int()
 }
 
-/// Whether all names are different, as they should be.
+/// Whether all names are different.
 fn are_distinct<'n>(mut names: impl Iterator<Item = &'n str> + Clone) -> bool {
     const FEW: usize = 8;
     if names.clone().nth(FEW).is_some() {

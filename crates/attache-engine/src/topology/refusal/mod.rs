@@ -132,24 +132,13 @@ impl From<CertificateRefusal> for RefusalCause {
     }
 }
 
-/// Sorts by what people read, and drops what reads the same: an object that asks twice is refused once.
-fn sorted(refused: impl Iterator<Item = RefusedLink>) -> Vec<RefusedLink> {
-    let read =
+/// Every link that was refused, sorted by what people read. Of those that read the same only one is listed: an object may
+/// ask for a link twice.
+pub(super) fn list(topology: &Topology, objects: &Objects) -> Vec<RefusedLink> {
+    let text =
         |it: &RefusedLink| (it.parent.to_string(), it.child.to_string(), it.reason().as_str(), it.cause.to_string());
-    let mut refused: Vec<_> = refused.map(|it| (read(&it), it)).collect();
+    let mut refused: Vec<_> = stored::explain_all(topology, objects).map(|it| (text(&it), it)).collect();
     refused.sort_by(|(a, this), (b, other)| a.cmp(b).then_with(|| (this.by, &this.path).cmp(&(other.by, &other.path))));
     refused.dedup_by(|(a, _), (b, _)| a == b);
     refused.into_iter().map(|(_, it)| it).collect()
-}
-
-impl Topology {
-    /// Every link that was refused, sorted by parent, child, reason and message.
-    pub fn refused(&self, objects: &Objects) -> &[RefusedLink] {
-        self.refused.get_or_init(|| sorted(stored::explain_all(self, objects)).into())
-    }
-
-    /// Whether a link that an object asks for was refused.
-    pub(crate) fn is_refused(&self, by: ObjectId) -> bool {
-        self.denied.get(by.0 as usize).is_some_and(|denied| !denied.is_empty())
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::{RefusalCause, RefusedLink};
 use crate::object::{ObjectId, Objects};
-use crate::topology::index::Index;
-use crate::topology::{Topology, backends, routes};
+use crate::topology::Topology;
+use crate::topology::links::{LinkContext, backends, routes};
 use crate::value::Path;
 
 /// What an object asks for and does not get.
@@ -29,16 +29,16 @@ impl StoredRefusal {
         }
     }
 
-    fn explain(&self, index: &Index, by: ObjectId) -> Option<RefusedLink> {
+    fn explain(&self, context: &LinkContext, by: ObjectId) -> Option<RefusedLink> {
         match *self {
             StoredRefusal::Explained(ref refused) => Some((**refused).clone()),
             StoredRefusal::Parent(at) => {
                 let path = Path::parse("spec.parentRefs").index(at as usize);
-                routes::explain(index, by, at as usize, path)
+                routes::explain(context, by, at as usize, path)
             }
             StoredRefusal::Backend { rule, field, at } => {
                 let path = Path::parse("spec.rules").index(rule as usize).key(field).index(at as usize);
-                backends::explain(index, by, field, path)
+                backends::explain(context, by, field, path)
             }
         }
     }
@@ -46,7 +46,8 @@ impl StoredRefusal {
 
 /// All refusals of a topology, in no order that means anything.
 pub fn explain_all<'t>(topology: &'t Topology, objects: &'t Objects) -> impl Iterator<Item = RefusedLink> + 't {
-    let index = Index::new(objects, topology);
-    let by_object = topology.denied.iter().enumerate().map(|(at, denied)| (ObjectId(at as u32), denied));
-    by_object.flat_map(move |(by, denied)| denied.iter().filter_map(|it| it.explain(&index, by)).collect::<Vec<_>>())
+    let context = LinkContext::new(objects, topology);
+    let by_object = topology.refusals.iter().enumerate().map(|(at, refusals)| (ObjectId(at as u32), refusals));
+    by_object
+        .flat_map(move |(by, refusals)| refusals.iter().filter_map(|it| it.explain(&context, by)).collect::<Vec<_>>())
 }

@@ -1,49 +1,51 @@
-//! Delegation: a rule that names HTTPRoutes as its backends hands its requests on to them.
+//! Delegation: a rule whose backends are HTTPRoutes passes its requests on to them.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
-use super::api::GATEWAY_API;
-use super::index::{Found, Index};
-use super::matches::narrows;
-use super::reference::Reference;
-use super::refusal::{DelegationQuery, DelegationRefusal, MissingObject};
 use super::routes::parents;
-use super::{NodeId, sections};
+use super::{FoundLinks, LinkContext};
 use crate::object::{Object, ObjectId, Objects};
+use crate::topology::api::GATEWAY_API;
+use crate::topology::matches::narrows;
+use crate::topology::reference::Reference;
+use crate::topology::refusal::{DelegationQuery, DelegationRefusal, MissingObject, ParentRefusal, StoredRefusal};
+use crate::topology::{NodeId, NodeRef, sections};
 use crate::value::{Path, Value};
 
-/// Groups of the kind `label`, which stands for all HTTPRoutes that carry its name in the group's label.
+/// The groups of the kind `label`. A backend of that kind stands for all HTTPRoutes that have this label with its name as
+/// the value.
 pub const BY_LABEL: [(&str, &str); 2] = [
     ("delegation.kgateway.dev", "delegation.kgateway.dev/label"),
     ("delegation.gateway.solo.io", "delegation.gateway.solo.io/label"),
 ];
 
-/// The namespace that means all of them, where routes are chosen by label.
+/// The name that stands for all namespaces where routes are chosen by label.
 const ALL_NAMESPACES: &str = "all";
 
-/// Lets a child take its rule's matches over instead of repeating them.
+/// Annotations by which a child inherits the matches of the rule instead of repeating them.
 const INHERITS_MATCHES: [&str; 2] =
     ["delegation.kgateway.dev/inherit-parent-matcher", "delegation.gateway.solo.io/inherit-parent-matcher"];
 
-/// A rule of route `parent` hands on to route `child`.
+/// A rule of route `parent` delegates to route `child`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Delegation {
     pub parent: ObjectId,
-    /// Which of all rules that were found.
+    /// The position among all rules that were found.
     pub rule: u32,
     pub child: ObjectId,
 }
 
-/// Whether an HTTPRoute that names this as its backend delegates.
-pub fn is_meant(backend: &Reference) -> bool {
+/// Whether an HTTPRoute with this backend delegates.
+pub fn is_delegation(backend: &Reference) -> bool {
     (backend.group, backend.kind) == (GATEWAY_API, "HTTPRoute") || label(backend).is_some()
 }
 
-/// Whether it delegates to whatever is there, or has a label.
-pub fn is_open(backend: &Reference) -> bool {
-    is_meant(backend) && (label(backend).is_some() || matches!(backend.name, "" | "*"))
+/// Whether it delegates to all routes of a namespace, or to those with a label.
+pub fn is_by_query(backend: &Reference) -> bool {
+    is_delegation(backend) && (label(backend).is_some() || matches!(backend.name, "" | "*"))
 }
 
+/// The label by which a backend chooses routes.
 fn label(backend: &Reference) -> Option<&'static str> {
     let (_, label) = BY_LABEL.iter().find(|(group, _)| backend.kind == "label" && backend.group == *group)?;
     Some(label)
@@ -51,21 +53,21 @@ fn label(backend: &Reference) -> Option<&'static str> {
 
 /// The routes that a rule delegates to by one of its backendRefs.
 pub fn children<'o>(
-    index: &Index<'o>,
+    context: &LinkContext<'o>,
     route: &Object,
     rule: &Value,
     backend: &Reference<'o>,
 ) -> Result<Vec<ObjectId>, DelegationRefusal> {
-    let objects = index.objects;
-    let joins = |child: &ObjectId| accept(route, rule, &objects[*child]);
+    let objects = context.objects;
+    let accepts = |child: &ObjectId| accept(route, rule, &objects[*child]);
     let (children, query): (Vec<ObjectId>, DelegationQuery) = match (label(backend), backend.name) {
         (Some(label), value) => {
             let everywhere = backend.namespace == ALL_NAMESPACES;
-            let labelled = index.labelled(label, value).iter().copied();
-            let here = |child: &ObjectId| everywhere || objects[*child].id.namespace == backend.namespace;
+            let labelled = context.labelled(label, value).iter().copied();
+            let is_chosen = |child: &ObjectId| everywhere || objects[*child].id.namespace == backend.namespace;
             let namespace = (!everywhere).then(|| backend.namespace.into());
             let query = DelegationQuery::Label { label: label.into(), value: value.into(), namespace };
-            (labelled.filter(here).collect(), query)
+            (labelled.filter(is_chosen).collect(), query)
         }
         (None, "" | "*") => {
             let all = objects.of_kind_in(GATEWAY_API, "HTTPRoute", backend.namespace).iter().copied();
@@ -74,19 +76,19 @@ pub fn children<'o>(
         (None, _) => {
             let not_found = || DelegationRefusal::NotFound(MissingObject::new(objects, backend));
             let child = backend.find(objects).ok_or_else(not_found)?;
-            return joins(&child).map(|()| vec![child]);
+            return accepts(&child).map(|()| vec![child]);
         }
     };
     let own = objects.find(&route.id);
     let children: Vec<ObjectId> =
-        children.into_iter().filter(|child| Some(*child) != own && joins(child).is_ok()).collect();
+        children.into_iter().filter(|child| Some(*child) != own && accepts(child).is_ok()).collect();
     match children.is_empty() {
         false => Ok(children),
         true => Err(DelegationRefusal::NoneFound(query)),
     }
 }
 
-/// Whether a child lets itself be delegated to.
+/// Whether a route can be delegated to by a rule of the parent.
 fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), DelegationRefusal> {
     let mut named = parents(child).peekable();
     let is_parent = |named: Reference| {
@@ -106,32 +108,67 @@ fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), Delegatio
     Ok(())
 }
 
-/// Whether the matches of a child are meant below those of the rule that delegates to it.
+/// Whether the matches of a child are relative to those of the rule that delegates to it.
 pub fn inherits_matches(child: &Object) -> bool {
     INHERITS_MATCHES.iter().any(|name| child.annotation(name) == Some("true"))
 }
 
-/// How many routes may delegate to one another in a row. People need three; whoever follows a path may recurse.
-const DEEPEST: u32 = 16;
+/// How many routes may delegate to each other in a row. Three are usual, and code that follows a path may recurse.
+const LIMIT: u32 = 16;
 
-/// Turns delegations into links, except those that close a circle or go too deep, and says how deep below another route
-/// each child stands. Circles are opened where they come back to a route that is attached elsewhere, if there is one.
-pub fn settle(
+/// Turns the delegations that were found into links, and returns how many routes delegate to each other above each child.
+pub fn settle(objects: &Objects, found: &mut FoundLinks) -> HashMap<ObjectId, u32> {
+    let mut delegations = std::mem::take(&mut found.delegations);
+    delegations.sort_unstable();
+    delegations.dedup();
+    let mut undelegated = refuse_undelegated(objects, &delegations, found);
+    found.append(&mut undelegated);
+    if delegations.is_empty() {
+        return HashMap::new();
+    }
+    let attached = found.links.iter().map(|(_, child)| *child);
+    let attached: HashSet<NodeId> = attached.chain(found.frontends.iter().map(|(_, child)| *child)).collect();
+    link(objects, &delegations, |route| attached.contains(&NodeId::whole(route)), found)
+}
+
+/// Refuses the routes that name a parent route which does not delegate to them.
+fn refuse_undelegated(objects: &Objects, delegations: &[Delegation], found: &FoundLinks) -> FoundLinks {
+    let mut undelegated = FoundLinks::default();
+    if found.parent_routes.is_empty() {
+        return undelegated;
+    }
+    let delegated: HashSet<(ObjectId, ObjectId)> = delegations.iter().map(|it| (it.parent, it.child)).collect();
+    let refused = found.refusals.iter().filter_map(|(_, refusal)| match refusal {
+        StoredRefusal::Explained(refused) => Some((&refused.parent, &refused.child)),
+        _ => None,
+    });
+    let refused: HashSet<(&NodeRef, &NodeRef)> = refused.collect();
+    for (parent, child_id) in found.parent_routes.iter().filter(|link| !delegated.contains(*link)) {
+        let [parent, child] = [parent, child_id].map(|id| &objects[*id].id);
+        if !refused.contains(&(&parent.into(), &child.into())) {
+            let asked = (*child_id, Path::parse("spec.parentRefs"));
+            undelegated.refuse(asked, parent, child, ParentRefusal::NotDelegated { parent: parent.clone() });
+        }
+    }
+    undelegated
+}
+
+/// Links rules to the routes that they delegate to, except where that closes a cycle or goes too deep. A cycle is opened
+/// where it comes back to a route that is attached elsewhere, if there is one.
+fn link(
     objects: &Objects,
     delegations: &[Delegation],
     attached: impl Fn(ObjectId) -> bool,
-    found: &mut Found,
+    found: &mut FoundLinks,
 ) -> HashMap<ObjectId, u32> {
-    let (circular, finished) = walk(delegations, attached);
+    let (cycles, finished) = walk(delegations, attached);
     let mut depths: HashMap<ObjectId, u32> = HashMap::new();
     for parent in finished.into_iter().rev() {
         let depth = depths.get(&parent).copied().unwrap_or(0) + 1;
         for (at, &Delegation { rule, child, .. }) in of_parent(delegations, parent) {
-            let refusal = match circular.get(&at) {
-                Some(circle) => {
-                    DelegationRefusal::Cycle(circle.iter().map(|route| objects[*route].id.clone()).collect())
-                }
-                None if depth > DEEPEST => DelegationRefusal::TooDeep { limit: DEEPEST },
+            let refusal = match cycles.get(&at) {
+                Some(cycle) => DelegationRefusal::Cycle(cycle.iter().map(|route| objects[*route].id.clone()).collect()),
+                None if depth > LIMIT => DelegationRefusal::TooDeep { limit: LIMIT },
                 None => {
                     let below = depths.entry(child).or_insert(0);
                     *below = (*below).max(depth);
@@ -145,7 +182,8 @@ pub fn settle(
     depths
 }
 
-/// The delegations that close a circle, with the routes of it, and all routes, children before parents.
+/// The delegations that close a cycle, by position and with the routes of the cycle, and all parents, children before
+/// parents.
 fn walk(
     delegations: &[Delegation],
     attached: impl Fn(ObjectId) -> bool,
@@ -154,7 +192,7 @@ fn walk(
     parents.dedup();
     parents.sort_by_key(|parent| !attached(*parent));
     let mut open: HashMap<ObjectId, bool> = HashMap::new();
-    let (mut circular, mut finished) = (HashMap::new(), Vec::new());
+    let (mut cycles, mut finished) = (HashMap::new(), Vec::new());
     for root in parents {
         let mut path = vec![];
         let mut next = Some(root).filter(|root| !open.contains_key(root));
@@ -174,16 +212,17 @@ fn walk(
                     None => next = Some(*child),
                     Some(false) => {}
                     Some(true) => {
-                        let circle = path.iter().map(|(route, _)| *route).skip_while(|route| route != child).collect();
-                        circular.insert(at, circle);
+                        let cycle = path.iter().map(|(route, _)| *route).skip_while(|route| route != child).collect();
+                        cycles.insert(at, cycle);
                     }
                 },
             }
         }
     }
-    (circular, finished)
+    (cycles, finished)
 }
 
+/// The delegations of one parent, with their positions.
 fn of_parent(delegations: &[Delegation], parent: ObjectId) -> impl Iterator<Item = (usize, &Delegation)> {
     let first = delegations.partition_point(|delegation| delegation.parent < parent);
     let rest = delegations.iter().enumerate().skip(first);

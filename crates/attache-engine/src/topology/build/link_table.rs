@@ -1,28 +1,27 @@
-//! All links of a topology at once, sorted by the nodes that they come from.
+//! All links of a topology by node, to be set on the nodes.
 
-use super::ids::Ids;
-use super::node::Node;
-use super::{Level, NodeId, NodeMap};
+use crate::topology::neighbors::Neighbors;
+use crate::topology::{Level, Node, NodeId, NodeMap};
 
-/// Every link, to be told to the nodes at both of its ends. Those of one node stay in the order in which they are given.
+/// Every link, by both of its nodes. The links of one node keep the order in which they are given.
 #[derive(Debug)]
-pub struct Woven {
+pub struct LinkTable {
     wholes: usize,
     parents: Links,
     children: Links,
-    /// Of ports, the rules that name them.
+    /// For ports, the rules that name them.
     rules: Links,
-    /// Of rules, the ports that they name.
+    /// For rules, the ports that they name.
     ports: Links,
 }
 
-impl Woven {
-    /// Of links from parent to child, but for those to sections, and of ports with the rules that name them.
+impl LinkTable {
+    /// `links` are from parent to child, without those to sections; `ports` are from ports to the rules that name them.
     pub fn new(
         nodes: &NodeMap<Option<Node>>,
         links: impl DoubleEndedIterator<Item = (NodeId, NodeId)> + Clone + Send,
         ports: impl DoubleEndedIterator<Item = (NodeId, NodeId)> + Clone + Send,
-    ) -> Woven {
+    ) -> LinkTable {
         let (wholes, count) = (nodes.wholes(), nodes.wholes() + nodes.parts());
         let place = |node: NodeId| node.place().map_or_else(|whole| whole, |part| wholes + part);
         let forth = |(from, to): (NodeId, NodeId)| (place(from), to);
@@ -33,26 +32,26 @@ impl Woven {
             || rayon::join(|| Links::new(count, upward), || Links::new(count, downward)),
             || rayon::join(|| Links::new(count, by_port), || Links::new(count, by_rule)),
         );
-        Woven { wholes, parents, children, rules, ports }
+        LinkTable { wholes, parents, children, rules, ports }
     }
 
-    /// Tells a whole object of its links.
-    pub fn tie_whole(&self, at: usize, node: &mut Node) {
-        node.parents = Ids::of(self.parents.of(at));
-        node.children = match (self.children.of(at), node.sections()) {
-            (children, sections) if sections.len() == 0 => Ids::of(children),
-            // Sections are the last of the children.
+    /// Sets the links of a whole object.
+    pub fn link_whole(&self, at: usize, node: &mut Node) {
+        node.parents = Neighbors::new(self.parents.at(at));
+        node.children = match (self.children.at(at), node.sections()) {
+            (children, sections) if sections.len() == 0 => Neighbors::new(children),
+            // Sections are the last children.
             (children, sections) => children.iter().copied().chain(sections).collect(),
         };
     }
 
-    /// Tells a part of its links. A section knows its owner.
-    pub fn tie_part(&self, at: usize, node: &mut Node) {
+    /// Sets the links of a part. A section has its parent already.
+    pub fn link_part(&self, at: usize, node: &mut Node) {
         let at = self.wholes + at;
-        node.children = Ids::of(self.children.of(at));
+        node.children = Neighbors::new(self.children.at(at));
         match node.level {
-            Level::RouteRule => node.across = Ids::of(self.ports.of(at)),
-            Level::BackendPort => node.across = Ids::of(self.rules.of(at)),
+            Level::RouteRule => node.across = Neighbors::new(self.ports.at(at)),
+            Level::BackendPort => node.across = Neighbors::new(self.rules.at(at)),
             _ => {}
         }
     }
@@ -84,7 +83,7 @@ impl Links {
         Links { start, to }
     }
 
-    fn of(&self, place: usize) -> &[NodeId] {
+    fn at(&self, place: usize) -> &[NodeId] {
         &self.to[self.start[place] as usize..self.start[place + 1] as usize]
     }
 }

@@ -1,22 +1,23 @@
-//! Which listeners can be told apart: those that differ in port, protocol or, where there is one, hostname. A TCP
-//! listener takes its port whole, and UDP is another world.
+//! Listeners of a Gateway that conflict: those with the same port, protocol and, where the protocol has them, hostname. A
+//! TCP listener conflicts with every other listener on its port, except for UDP.
 
 use hashbrown::HashMap;
 
-use super::api::Protocol;
-use super::listeners::Listener;
-use super::refusal::ListenerConflict;
+use crate::topology::api::Protocol;
+use crate::topology::listeners::Listener;
+use crate::topology::refusal::ListenerConflict;
 
-/// How many listeners claim what.
+/// How many listeners claim each port, protocol and hostname.
 #[derive(Debug, Default)]
-pub struct Claims<'o> {
+pub struct ListenerClaims<'o> {
     names: HashMap<(i64, Protocol, &'o str), u32>,
+    /// TCP listeners by port.
     tcp: HashMap<i64, u32>,
-    /// Everything that runs over TCP.
+    /// Listeners of all protocols over TCP by port.
     streams: HashMap<i64, u32>,
 }
 
-impl<'o> Claims<'o> {
+impl<'o> ListenerClaims<'o> {
     pub fn add(&mut self, listener: &Listener<'o>) {
         let Listener { port, protocol, hostname, .. } = *listener;
         *self.names.entry((port, protocol, hostname)).or_default() += 1;
