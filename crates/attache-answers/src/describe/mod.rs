@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_engine::chain::{ChainId, Link};
 use attache_engine::conditions::StatusCondition;
-use attache_engine::lint::{Finding, lint_some};
+use attache_engine::lint::{Finding, lint_objects};
 use attache_engine::model::{Model, Scope};
 use attache_engine::object::{Object, ObjectId, ObjectRef};
 use attache_engine::policy::{self, Block, PolicyId, TargetSpec, block_path};
@@ -225,7 +225,7 @@ pub fn problems(input: &Snapshot, target: &Target) -> Vec<Finding> {
     concerned.extend(engine.objects().find(&target.id));
     let all = concerned.iter().copied().chain(refused.iter().map(|(by, _)| *by)).collect();
     let kind = engine.find_policy(&target.id).map(|policy| engine.policy(policy).kind);
-    let mut findings = lint_some(engine, &input.problems, &all, kind);
+    let mut findings = lint_objects(engine, &input.problems, &all, kind);
     findings.retain(|finding| {
         let object = finding.problem.object.as_deref().and_then(|object| engine.objects().find(object));
         let path = finding.problem.path.as_ref();

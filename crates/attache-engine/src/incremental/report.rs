@@ -14,7 +14,7 @@ use crate::change::{
     status_changes, target_changes,
 };
 use crate::engine::Engine;
-use crate::lint::{Finding, lint, lint_around};
+use crate::lint::{Finding, lint, lint_region};
 use crate::policy::PolicyId;
 use crate::topology::NodeId;
 
@@ -111,7 +111,7 @@ impl Report {
     /// What is wrong on each side; where that is known to be the same, it may be left out.
     fn findings(&self) -> [Vec<Finding>; 2] {
         let lint = |side: usize| match &self.around {
-            Some(ImpactRegion { objects, policies, .. }) => lint_around(&self.sides[side], &objects[side], policies),
+            Some(ImpactRegion { objects, policies, .. }) => lint_region(&self.sides[side], &objects[side], policies),
             None => lint(&self.sides[side], &[]),
         };
         rayon::join(|| lint(0), || lint(1)).into()

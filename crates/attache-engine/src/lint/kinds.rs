@@ -1,15 +1,52 @@
-//! Kinds of policies that are not known, or not as they are written.
+//! Policy kinds that are unknown, and documents about kinds that are not valid.
 
-use super::subject::Subject;
-use super::{Finding, Findings, rule};
+use std::fmt;
+
+use super::finding::{Finding, FindingCause, Findings};
+use super::rule;
+use super::subject::LintSubject;
 use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP};
-use crate::names::qualified;
-use crate::object::Object;
+use crate::object::{GroupKind, Object};
 use crate::topology::{Level, api};
 use crate::value::{Path, Value};
 
-/// Objects that look like policies and are of no kind that is known: once for each kind.
-pub fn unknown(subject: Subject<'_>, findings: &mut Findings) {
+/// Why a kind of policy is unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KindFinding {
+    /// Objects look like policies, but their kind is unknown.
+    Unknown {
+        /// The kind.
+        kind: GroupKind,
+        /// How many more objects of the kind look like policies.
+        more: usize,
+    },
+    /// A CRD looks like that of a policy, but has no policy label.
+    Unlabelled {
+        /// The kind that the CRD defines.
+        kind: String,
+    },
+}
+
+impl fmt::Display for KindFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KindFinding::Unknown { kind, more } => {
+                write!(f, "looks like a policy, but kind `{kind}` is unknown")?;
+                match more {
+                    0 => Ok(()),
+                    1 => f.write_str("; there is 1 more object of this kind"),
+                    more => write!(f, "; there are {more} more objects of this kind"),
+                }
+            }
+            KindFinding::Unlabelled { kind } => {
+                write!(f, "`{kind}` looks like a policy kind, but its CRD has no policy label")
+            }
+        }
+    }
+}
+
+/// Objects of unknown kinds that look like policies, once for each kind.
+pub fn unknown(subject: LintSubject<'_>, findings: &mut Findings) {
     let engine = subject.engine;
     let (objects, kinds) = (engine.objects(), engine.kinds());
     let unlabelled: Vec<&Value> = kinds.unlabelled().iter().map(|crd| objects[*crd].spec()).collect();
@@ -23,53 +60,48 @@ pub fn unknown(subject: Subject<'_>, findings: &mut Findings) {
         if is_known || group == GROUP || is_unlabelled(group, kind) {
             continue;
         }
-        let mut alike = objects.each_of_kind(group, kind).filter_map(|(_, object)| Some((object, target(object)?)));
-        let Some((first, path)) = alike.next() else { continue };
-        let more = match alike.count() {
-            0 => String::new(),
-            1 => ", as does another of its kind".to_owned(),
-            more => format!(", as do {more} others of its kind"),
-        };
-        let message =
-            format!("it looks like a policy{more}, and `{}` is no known kind of policy", qualified(group, kind));
-        findings.push(rule::UNKNOWN_POLICY_KIND.at(first, path, message));
+        let mut policies =
+            objects.each_of_kind(group, kind).filter_map(|(_, object)| Some((object, target_path(object)?)));
+        let Some((first, path)) = policies.next() else { continue };
+        let finding = KindFinding::Unknown { kind: first.id.group_kind(), more: policies.count() };
+        findings.push(Finding::new(&rule::UNKNOWN_POLICY_KIND, first, path, FindingCause::Kind(finding)));
     }
 }
 
-/// Where an object names what it targets in the way of policies. An `apiVersion` is how others name things.
-fn target(object: &Object) -> Option<Path> {
-    let names_one = |value: &Value| {
+/// The path of a `targetRef` as policies have it. Other kinds of objects write an `apiVersion` into theirs.
+fn target_path(object: &Object) -> Option<Path> {
+    let is_target = |value: &Value| {
         let named = value.get_str("kind").is_some() && (value.get("name").is_some() || value.get("selector").is_some());
         named && value.get("apiVersion").is_none()
     };
     let spec = object.spec();
-    if spec.get("targetRef").is_some_and(names_one) {
+    if spec.get("targetRef").is_some_and(is_target) {
         return Some(Path::parse("spec.targetRef"));
     }
-    spec.list_at("targetRefs").iter().any(names_one).then(|| Path::parse("spec.targetRefs"))
+    spec.list_at("targetRefs").iter().any(is_target).then(|| Path::parse("spec.targetRefs"))
 }
 
-/// CRDs whose schema is that of a policy, and whose labels do not say so.
-pub fn unlabelled(subject: Subject<'_>, findings: &mut Findings) {
+/// CRDs with the schema of a policy and without a policy label.
+pub fn unlabelled(subject: LintSubject<'_>, findings: &mut Findings) {
     for crd in subject.engine.kinds().unlabelled() {
         let crd = &subject.engine.objects()[*crd];
         let kind = crd.spec().at(&["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
-        let message = format!("`{kind}` looks like a policy kind, but its CRD has no policy label");
-        findings.push(rule::UNLABELLED_CRD.at(crd, Path::parse("metadata.labels"), message));
+        let cause = FindingCause::Kind(KindFinding::Unlabelled { kind: kind.to_owned() });
+        findings.push(Finding::new(&rule::UNLABELLED_CRD, crd, Path::parse("metadata.labels"), cause));
     }
 }
 
-/// What was wrong with documents that describe kinds, and with the versions of policies.
-pub fn problems(subject: Subject<'_>, findings: &mut Findings) {
+/// Problems of documents that describe kinds, and unknown versions of policies.
+pub fn problems(subject: LintSubject<'_>, findings: &mut Findings) {
     for problem in subject.engine.problems() {
         let rule = match &problem.object {
             Some(object) if (&*object.group, &*object.kind) == (CRD_GROUP, CRD_KIND) => continue,
             Some(object) if object.group == GROUP => &rule::INVALID_POLICY_KIND,
             _ => &rule::UNKNOWN_VERSION,
         };
-        let mut problem = problem.clone();
-        problem.severity = rule.severity;
-        problem.help.get_or_insert_with(|| rule.fix.to_owned());
-        findings.push(Finding { rule, problem, suppressed: None });
+        let mut finding = Finding::from_problem(rule, problem);
+        finding.problem.severity = rule.severity;
+        finding.problem.help.get_or_insert_with(|| rule.fix.to_owned());
+        findings.push(finding);
     }
 }

@@ -1,20 +1,24 @@
-//! The rules: what can be found, how bad it is, and what to do about it.
+//! The lint rules: what each finds, how serious it is, and how to fix it.
 
 use crate::problem::Severity::{self, Error, Info, Warning};
 
+/// A rule that lint checks.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
+    /// `dangling-target`. Ids are stable: annotations use them.
     pub id: &'static str,
+    /// How serious a finding is.
     pub severity: Severity,
-    /// Completes the sentence "here …".
+    /// What is wrong, in one sentence.
     pub title: &'static str,
-    /// What to do, where nothing better is known of the case.
+    /// How to fix it, if the finding has no more specific advice.
     pub fix: &'static str,
-    /// Markdown: what it means, an example, and the same without the mistake.
+    /// Markdown: what the rule means, an example that breaks it, and the same example without the mistake.
     pub explanation: &'static str,
 }
 
 impl Rule {
+    /// The rule with this id.
     pub fn named(id: &str) -> Option<&'static Rule> {
         RULES.iter().find(|rule| rule.id == id).copied()
     }
@@ -30,133 +34,133 @@ macro_rules! rules {
             explanation: include_str!(concat!("rules/", $id, ".md")),
         };)*
 
-        /// Every rule, in the order of ids.
+        /// All rules, sorted by id.
         pub static RULES: &[&Rule] = &[$(&$name),*];
     };
 }
 
 rules! {
     BAD_SUPPRESSION "bad-suppression" Warning
-        "a finding is ignored without a reason, or under a name that does not exist"
-        "write `ID: REASON`, several separated by `;`"
+        "an ignore annotation has no reason, or names a rule that does not exist"
+        "write `ID: REASON`, and separate several by `;`"
     CONDITION_ERROR "condition-error" Warning
-        "a condition cannot be evaluated, and counts as false"
-        "test with `has(…)` for each step of the way to a field that may be missing"
+        "the condition of a block cannot be evaluated and counts as false"
+        "use `has(…)` for every field on the path that may be missing"
     CONDITION_NEVER_TRUE "condition-never-true" Warning
-        "a condition holds for nothing that is there"
+        "the condition of a block is not true in any scope"
         "correct the condition, or delete the block"
     CONFLICTED_POLICY "conflicted-policy" Error
-        "a policy is not accepted, because an older one is on the same target"
-        "put both into one policy, or target something else"
+        "a policy is not accepted because an older one has the same target"
+        "merge the policies, or change the target of one"
     CONFLICTED_ROUTE "conflicted-route" Error
-        "an HTTPRoute and a GRPCRoute want the same hostname on one listener"
-        "give each its own hostname or its own listener"
+        "an HTTPRoute and a GRPCRoute have the same hostname on one listener"
+        "give each route its own hostname or listener"
     DANGLING_BACKEND "dangling-backend" Error
-        "a backend, or its port, does not exist: requests for it are answered with 500"
-        "correct the name or the port, or add the Service"
+        "a backend or its port does not exist: requests to it get status 500"
+        "correct the name or port, or add the backend to the input"
     DANGLING_PARENT "dangling-parent" Error
-        "a route or ListenerSet names a parent, listener or port that does not exist"
-        "correct the parentRef, or add the Gateway to the input"
+        "a route or ListenerSet refers to a parent, listener or port that does not exist"
+        "correct the parentRef, or add the parent to the input"
     DANGLING_SECTION "dangling-section" Error
-        "a policy targets a listener, rule or port that its target does not have"
-        "correct `sectionName`, or leave it out to target the whole object"
+        "a policy targets a listener, rule or port that does not exist"
+        "correct `sectionName`, or remove it to target the whole object"
     DANGLING_TARGET "dangling-target" Error
         "a policy targets an object that does not exist"
         "correct the reference, or add the object to the input"
     DECIDED_BY_AGE "decided-by-age" Info
-        "two policies on one target disagree, and only their age decides"
-        "put both into one policy: whoever creates one of them anew changes who wins"
+        "two policies on one target set the same field, and their age decides"
+        "merge the policies: recreating one of them changes which one wins"
     DECIDED_BY_NAME "decided-by-name" Warning
-        "two policies on one target disagree, and only their names decide"
-        "put both into one policy: nothing but the alphabet tells them apart"
+        "two policies on one target set the same field, and their names decide"
+        "merge the policies: only the alphabetical order decides which one wins"
     DUBIOUS_INPUT "dubious-input" Warning
-        "part of the input is used in another way than it is written"
+        "part of the input is not used as it is written"
         "correct the file"
     FOREIGN_TARGET "foreign-target" Error
-        "a policy targets something out of its reach: another namespace, or a cluster-scoped object"
-        "move the policy to the namespace of its target"
+        "a policy targets an object in another namespace, or a cluster-scoped one, and its kind does not allow that"
+        "move the policy into the namespace of its target"
     INVALID_CERTIFICATE "invalid-certificate" Warning
-        "a certificate of a listener does not exist, or is none"
+        "a certificate of a listener does not exist or is not valid"
         "correct the reference, or add the Secret to the input"
     INVALID_FIELD "invalid-field" Error
-        "a field is not as the Gateway API wants it: the API server refuses the object"
+        "a field of a Gateway API object is not valid: the API server rejects the object"
         "correct the field"
     INVALID_POLICY "invalid-policy" Error
-        "a policy cannot be used as it is written"
+        "a policy is not valid"
         "correct the field"
     INVALID_POLICY_KIND "invalid-policy-kind" Error
-        "a PolicyKind document cannot be used as it is written"
+        "a PolicyKind document is not valid"
         "correct the field"
     INVALID_ROUTE_KINDS "invalid-route-kinds" Warning
-        "a listener allows kinds of route that its protocol cannot serve"
+        "a listener allows kinds of routes that its protocol does not support"
         "remove them from `allowedRoutes.kinds`"
     LISTENER_CONFLICT "listener-conflict" Error
-        "listeners claim the same port and hostname, and are not served"
-        "give each its own port or hostname"
+        "listeners have the same port and hostname, and are not served"
+        "give each listener its own port or hostname"
     LISTENER_SET_NOT_ALLOWED "listener-set-not-allowed" Error
-        "a Gateway does not let in the listeners of a ListenerSet"
+        "a Gateway does not allow a ListenerSet"
         "allow its namespace in `spec.allowedListeners` of the Gateway"
     MISSING_GRANT "missing-grant" Error
-        "something in another namespace is referred to without a ReferenceGrant"
-        "add a ReferenceGrant to the namespace of what is referred to"
+        "a reference to another namespace needs a ReferenceGrant"
+        "add a ReferenceGrant to the namespace of the referenced object"
     NEVER_WINS "never-wins" Warning
-        "a policy is accepted, and others take all of it everywhere"
-        "delete it, or change what takes it"
+        "a policy is accepted, but overridden in all its scopes"
+        "delete it, or change the policies that override it"
     NO_COMMON_HOSTNAME "no-common-hostname" Error
-        "the hostnames of a route have nothing in common with those of the listeners"
+        "no hostname of a route matches a hostname of the listeners"
         "correct the hostnames of the route, or attach it to another listener"
     NO_LISTENERS "no-listeners" Error
         "a Gateway or ListenerSet has no listeners"
         "add a listener"
     REACHES_NOTHING "reaches-nothing" Warning
-        "a policy is accepted, and nothing that it could affect is below its target"
-        "attach routes to its target, or delete it"
+        "a policy is accepted, but nothing below its target receives traffic"
+        "check that the target is in use, or delete the policy"
     REFUSED_DELEGATION "refused-delegation" Error
-        "a route delegates to one that does not exist or does not let itself be delegated to"
-        "let the parentRefs and matches of the child fit, and let nobody delegate in a circle"
+        "a rule delegates to a route that does not exist or does not accept the delegation"
+        "correct the reference, or the parentRefs, hostnames and matches of the child route; remove cycles"
     REMOVES_NOTHING "removes-nothing" Warning
-        "a policy removes a rule that no policy above sets as a default"
+        "a policy removes a rule that no policy above it sets as a default"
         "correct the name of the rule, or delete the entry"
     ROUTE_NOT_ALLOWED "route-not-allowed" Error
-        "no listener lets in a route of this kind from this namespace"
-        "let the listener's `allowedRoutes` allow it, or attach it to another listener"
+        "no listener allows routes of this kind from this namespace"
+        "allow the route in `allowedRoutes` of the listener, or attach it to another listener"
     SELECTS_NOTHING "selects-nothing" Warning
-        "the selector of a policy selects nothing"
-        "correct the labels, or the kind"
+        "the selector of a policy matches no object"
+        "correct the labels or the kind"
     SHADOWED_BY_OWN_BLOCK "shadowed-by-own-block" Warning
-        "a rule of a policy never counts, because another block of the same policy has it too"
+        "a rule has no effect because another block of the same policy sets it too"
         "keep one of the two"
     STALE_STATUS "stale-status" Warning
-        "the status in the manifest is not the one that was worked out"
-        "look at what its controller does; a status in files of one's own can be deleted"
+        "the status in the manifest differs from the computed one"
+        "check the controller; delete the status from files that you write yourself"
     UNATTACHED_ROUTE "unattached-route" Warning
-        "no request can come to a route"
-        "give it a parentRef, or delegate to it"
+        "a route receives no requests"
+        "add a parentRef, or delegate to the route"
     UNKNOWN_POLICY_KIND "unknown-policy-kind" Warning
-        "an object looks like a policy and is of no known kind"
-        "add its CRD, with the policy label, or a PolicyKind document to the input"
+        "an object looks like a policy, but its kind is unknown"
+        "add its CRD with the policy label, or a PolicyKind document, to the input"
     UNKNOWN_VERSION "unknown-version" Warning
-        "a policy is of a version that is not known"
+        "the API version of a policy is unknown"
         "use a known version"
     UNLABELLED_CRD "unlabelled-crd" Info
-        "a CRD looks like that of a policy and has no policy label"
+        "a CRD looks like that of a policy, but has no policy label"
         "label it `gateway.networking.k8s.io/policy`, describe it with a PolicyKind, or run with `--infer-unlabelled`"
     UNREACHABLE_RULE "unreachable-rule" Warning
-        "no request can come to a rule of a route that is delegated to"
-        "let a match of it lie within those of the rule that delegates, or delete it"
+        "a rule of a delegated route receives no requests"
+        "narrow a match of the rule to the matches of the delegating rule, or delete the rule"
     UNSUPPORTED_PROTOCOL "unsupported-protocol" Error
-        "a listener has a protocol that the Gateway API does not know"
+        "the Gateway API does not define the protocol of a listener"
         "use HTTP, HTTPS, TLS, TCP or UDP"
     UNUSABLE_INPUT "unusable-input" Error
-        "part of the input cannot be used"
+        "part of the input cannot be read"
         "correct the file"
     UNUSED_HOSTNAME "unused-hostname" Warning
-        "a hostname of a route is ignored: no listener of it has one in common"
+        "a hostname of a route matches no listener"
         "correct the hostname, or add it to a listener"
     UNUSED_SUPPRESSION "unused-suppression" Info
-        "a finding is ignored that is not there"
+        "an ignore annotation matches no finding"
         "remove it from the annotation"
     WRONG_BACKEND_KIND "wrong-backend-kind" Error
-        "a route sends requests to something that cannot be a backend"
-        "send them to a Service"
+        "a route refers to an object that cannot be a backend"
+        "use a Service"
 }

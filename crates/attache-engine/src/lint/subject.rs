@@ -1,4 +1,4 @@
-//! What a question is about: everything, or some objects.
+//! The objects that are checked: all of them, or some.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,19 @@ use crate::policy::PolicyId;
 use crate::topology::{Level, NodeId};
 
 #[derive(Clone, Copy)]
-pub struct Subject<'e> {
+pub struct LintSubject<'e> {
     pub engine: &'e Engine,
-    /// All of them, if none are named.
+    /// `None` for all objects.
     only: Option<&'e BTreeSet<ObjectId>>,
 }
 
-impl<'e> Subject<'e> {
-    pub fn everything(engine: &'e Engine) -> Subject<'e> {
-        Subject { engine, only: None }
+impl<'e> LintSubject<'e> {
+    pub fn everything(engine: &'e Engine) -> LintSubject<'e> {
+        LintSubject { engine, only: None }
     }
 
-    pub fn only(engine: &'e Engine, objects: &'e BTreeSet<ObjectId>) -> Subject<'e> {
-        Subject { engine, only: Some(objects) }
+    pub fn only(engine: &'e Engine, objects: &'e BTreeSet<ObjectId>) -> LintSubject<'e> {
+        LintSubject { engine, only: Some(objects) }
     }
 
     pub fn includes(&self, object: ObjectId) -> bool {
@@ -33,7 +33,7 @@ impl<'e> Subject<'e> {
         all.chain(self.only.into_iter().flatten().map(|id| (*id, &objects[*id])))
     }
 
-    /// Routes, each with its node.
+    /// The routes, with their nodes.
     pub fn routes(self) -> impl Iterator<Item = (NodeId, ObjectId)> {
         let topology = self.engine.topology();
         let nodes = self.objects().map(|(object, _)| (NodeId::whole(object), object));
@@ -45,7 +45,7 @@ impl<'e> Subject<'e> {
         all.filter(move |policy| self.includes(policy.0))
     }
 
-    /// Group and kind of what there is, each once, in order.
+    /// The groups and kinds of the objects, sorted, each once.
     pub fn kinds(self) -> BTreeSet<(&'e str, &'e str)> {
         match self.only {
             None => self.engine.objects().kinds().collect(),

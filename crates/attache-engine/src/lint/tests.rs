@@ -1,4 +1,4 @@
-//! Every rule explains itself with an example that breaks it and one that does not: both are tried.
+//! Tests the two examples of every rule's page: the first breaks the rule, the second breaks none.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::kinds::Settings;
 use crate::object::Objects;
 use crate::text::{self, Reading};
 
-/// What the examples are about.
+/// The objects that the examples refer to.
 const WORLD: &str = include_str!("tests/world.yaml");
 
 fn findings(example: &str) -> Vec<Finding> {
@@ -17,7 +17,7 @@ fn findings(example: &str) -> Vec<Finding> {
     lint(&Engine::new(Objects::new(objects), &[], Settings::default()), &problems)
 }
 
-/// The two examples of an explanation.
+/// The two examples of a page.
 fn examples(rule: &Rule) -> [&str; 2] {
     let blocks = rule.explanation.split("```yaml\n").skip(1).filter_map(|rest| rest.split("\n```").next());
     let blocks: Vec<&str> = blocks.collect();
@@ -39,18 +39,18 @@ fn every_example_breaks_its_rule() {
 }
 
 #[test]
-fn every_example_has_one_cause_and_one_finding() {
-    // A second finding that follows from the first, and is about another object.
-    let follows = ["unattached-route"];
+fn every_example_has_one_finding() {
+    // The consequence of another finding, for another object.
+    let consequences = ["unattached-route"];
     for rule in RULES {
         let mut found: Vec<&str> = findings(examples(rule)[0]).iter().map(|finding| finding.rule.id).collect();
-        found.retain(|id| !follows.contains(id) || rule.id == *id);
+        found.retain(|id| !consequences.contains(id) || rule.id == *id);
         assert_eq!(found, [rule.id]);
     }
 }
 
 #[test]
-fn no_better_example_breaks_any_rule() {
+fn no_corrected_example_breaks_any_rule() {
     for rule in RULES {
         let found = findings(examples(rule)[1]);
         assert!(found.is_empty(), "{}: {found:#?}", rule.id);
@@ -58,6 +58,6 @@ fn no_better_example_breaks_any_rule() {
 }
 
 #[test]
-fn rules_are_in_the_order_of_their_ids() {
+fn rules_are_sorted_by_id() {
     assert!(RULES.is_sorted_by(|a, b| a.id < b.id));
 }

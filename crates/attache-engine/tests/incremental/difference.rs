@@ -7,7 +7,7 @@ use attache_engine::change::{Leaf, LeafPath, ScopeRef};
 use attache_engine::engine::Engine;
 use attache_engine::fold::EffectivePolicy;
 use attache_engine::incremental::Report;
-use attache_engine::lint::{Finding, lint};
+use attache_engine::lint::{Finding, FindingKey, lint};
 use attache_engine::object::{GroupKind, ObjectRef};
 use attache_engine::status::PolicyStatus;
 use attache_engine::topology::NodeRef;
@@ -23,8 +23,6 @@ pub struct Facts {
     /// With how often they are there.
     findings: BTreeMap<FindingKey, usize>,
 }
-
-type FindingKey = (&'static str, String, String);
 
 /// Kind, nodes, and where requests come from.
 type ScopeKey = (GroupKind, Vec<NodeRef>, Option<NodeRef>);

@@ -39,7 +39,7 @@ fn capitalised(word: &str) -> String {
 }
 
 fn result(finding: &Finding) -> Value {
-    let Finding { rule, problem, suppressed } = finding;
+    let Finding { rule, problem, suppressed, .. } = finding;
     let text = match &problem.help {
         Some(help) => format!("{}\nhelp: {help}", problem.message),
         None => problem.message.clone(),

@@ -137,7 +137,7 @@ fn the_documentation_lists_every_rule() {
     let text = std::fs::read_to_string(&file).expect("readable");
     let (before, rest) = text.split_once("<!-- rules -->\n").expect("a mark before the rules");
     let (_, after) = rest.split_once("<!-- end of rules -->").expect("a mark after the rules");
-    let mut rules = String::from("| id | severity | here | fix |\n|---|---|---|---|\n");
+    let mut rules = String::from("| id | severity | finding | fix |\n|---|---|---|---|\n");
     for rule in RULES {
         rules += &format!("| `{}` | {} | {} | {} |\n", rule.id, rule.severity, rule.title, rule.fix);
     }

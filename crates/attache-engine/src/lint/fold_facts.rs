@@ -1,4 +1,4 @@
-//! What became of every policy and every block, over all scopes.
+//! What becomes of every policy and block, summed over all scopes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,55 +12,57 @@ use crate::policy::{BlockKind, Policy, PolicyId};
 use crate::status::PolicyStatus;
 use crate::value::Path;
 
-pub struct Facts<'e> {
+pub struct FoldFacts<'e> {
     pub engine: &'e Engine,
-    /// By policy.
-    pub statuses: Vec<PolicyStatus>,
-    /// Where the status of each policy is.
+    /// The statuses of the policies that the facts are about.
+    statuses: Vec<PolicyStatus>,
+    /// The index of each policy in `statuses`.
     position: HashMap<PolicyId, usize>,
-    /// What each policy lost to each other, by the reason.
-    pub losses: BTreeMap<(PolicyId, PolicyId, Loss), Lost<'e>>,
-    /// Blocks that have a condition, with the scopes in which it did not hold.
+    /// The losses by loser, winner and reason.
+    pub losses: BTreeMap<(PolicyId, PolicyId, Loss), LossTotal<'e>>,
+    /// Blocks with a condition, and the number of scopes in which it is false.
     pub inactive: BTreeMap<(PolicyId, BlockKind), u64>,
-    /// Blocks whose condition could not be evaluated, with the first of the errors, by its words, and the scopes.
+    /// Blocks whose condition cannot be evaluated, with the first error in alphabetical order and the number of scopes.
     pub errors: BTreeMap<(PolicyId, BlockKind), (&'e str, u64)>,
-    /// What a block lost to another of its own policy, with that one, and is in force nowhere.
+    /// Paths of a block that lose to another block of the same policy and are in force nowhere, with that other block.
     pub shadowed: BTreeMap<(PolicyId, BlockKind, &'e Path), BlockKind>,
-    /// What each policy removed from others.
+    /// The paths that each policy removes from other policies.
     pub removed: BTreeMap<PolicyId, BTreeSet<&'e Path>>,
 }
 
+/// What one policy loses to another in all scopes.
 #[derive(Default)]
-pub struct Lost<'e> {
+pub struct LossTotal<'e> {
     pub paths: BTreeSet<&'e Path>,
     pub scopes: u64,
 }
 
-impl<'e> Facts<'e> {
-    pub fn of(engine: &'e Engine) -> Facts<'e> {
-        Facts::new(engine, engine.policy_statuses(), engine.models().iter())
+impl<'e> FoldFacts<'e> {
+    /// Facts about all policies.
+    pub fn for_all(engine: &'e Engine) -> FoldFacts<'e> {
+        FoldFacts::new(engine, engine.policy_statuses(), engine.models().iter())
     }
 
-    /// Of the policies of one kind, and those that decide with it.
-    pub fn of_kind(engine: &'e Engine, kind: KindId) -> Facts<'e> {
+    /// Facts about the policies of one kind, and of the kinds that are folded together with it.
+    pub fn for_kind(engine: &'e Engine, kind: KindId) -> FoldFacts<'e> {
         let leader = engine.kinds().leader(kind);
         let model = engine.model(leader);
         model.inspect(|model| model.fold_all(engine.view()));
         let own = engine.policies().filter(|(_, policy)| engine.kinds().leader(policy.kind) == leader);
         let statuses = own.map(|(policy, _)| engine.policy_status(policy)).collect();
-        Facts::new(engine, statuses, model.into_iter())
+        FoldFacts::new(engine, statuses, model.into_iter())
     }
 
-    /// Of some policies, those of them that are there.
-    pub fn of_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>) -> Facts<'e> {
+    /// Facts about some policies, as far as the engine has them.
+    pub fn for_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>) -> FoldFacts<'e> {
         engine.build_tallies();
-        let there = policies.iter().copied().filter(|policy| engine.policies.get(*policy).is_some());
-        let statuses = there.map(|policy| engine.policy_status(policy)).collect();
-        Facts::new(engine, statuses, engine.models().iter())
+        let existing = policies.iter().copied().filter(|policy| engine.policies.get(*policy).is_some());
+        let statuses = existing.map(|policy| engine.policy_status(policy)).collect();
+        FoldFacts::new(engine, statuses, engine.models().iter())
     }
 
-    fn new(engine: &'e Engine, statuses: Vec<PolicyStatus>, models: impl Iterator<Item = &'e Model>) -> Facts<'e> {
-        let mut facts = Facts {
+    fn new(engine: &'e Engine, statuses: Vec<PolicyStatus>, models: impl Iterator<Item = &'e Model>) -> FoldFacts<'e> {
+        let mut facts = FoldFacts {
             engine,
             position: statuses.iter().enumerate().map(|(at, status)| (status.policy, at)).collect(),
             statuses,
@@ -77,8 +79,8 @@ impl<'e> Facts<'e> {
             }
         }
         for &(effective, scopes) in &folded {
-            facts.lost(effective, scopes);
-            facts.conditions(effective, scopes);
+            facts.add_losses(effective, scopes);
+            facts.add_conditions(effective, scopes);
         }
         if !facts.shadowed.is_empty() {
             for origin in folded.iter().flat_map(|(effective, _)| &effective.origins) {
@@ -88,12 +90,12 @@ impl<'e> Facts<'e> {
         facts
     }
 
-    /// The policies with their status.
+    /// The policies that the facts are about, with their statuses.
     pub fn policies(&self) -> impl Iterator<Item = (&PolicyStatus, &'e Policy)> {
         self.statuses.iter().map(|status| (status, self.engine.policy(status.policy)))
     }
 
-    fn knows(&self, policy: PolicyId) -> bool {
+    fn includes(&self, policy: PolicyId) -> bool {
         self.position.contains_key(&policy)
     }
 
@@ -101,13 +103,13 @@ impl<'e> Facts<'e> {
         &self.statuses[self.position[&policy]]
     }
 
-    fn lost(&mut self, effective: &'e EffectivePolicy, scopes: u64) {
-        let mut rivals = BTreeSet::new();
+    fn add_losses(&mut self, effective: &'e EffectivePolicy, scopes: u64) {
+        let mut keys = BTreeSet::new();
         for lost in &effective.superseded {
             let Some(by) = lost.by else { continue };
             match lost.reason {
                 Loss::Removed => _ = self.removed.entry(by).or_default().insert(&lost.path),
-                _ if !self.knows(lost.policy) => {}
+                _ if !self.includes(lost.policy) => {}
                 _ if by == lost.policy => {
                     let holder = effective.origins.iter().find(|it| it.policy == by && it.path.starts_with(&lost.path));
                     let holder = holder.map_or(lost.block, |origin| origin.block);
@@ -117,31 +119,31 @@ impl<'e> Facts<'e> {
                     }
                 }
                 reason => {
-                    let rivalry = (lost.policy, by, reason);
-                    self.losses.entry(rivalry).or_default().paths.insert(&lost.path);
-                    rivals.insert(rivalry);
+                    let key = (lost.policy, by, reason);
+                    self.losses.entry(key).or_default().paths.insert(&lost.path);
+                    keys.insert(key);
                 }
             }
         }
-        for rivalry in rivals {
-            let lost = self.losses.entry(rivalry).or_default();
-            lost.scopes = lost.scopes.saturating_add(scopes);
+        for key in keys {
+            let total = self.losses.entry(key).or_default();
+            total.scopes = total.scopes.saturating_add(scopes);
         }
     }
 
-    fn conditions(&mut self, effective: &'e EffectivePolicy, scopes: u64) {
+    fn add_conditions(&mut self, effective: &'e EffectivePolicy, scopes: u64) {
         let is_inactive = |reason: Loss| reason == Loss::ConditionFalse;
         let mut inactive: BTreeSet<(PolicyId, BlockKind)> = effective
             .superseded
             .iter()
-            .filter(|lost| is_inactive(lost.reason) && self.knows(lost.policy))
+            .filter(|lost| is_inactive(lost.reason) && self.includes(lost.policy))
             .map(|lost| (lost.policy, lost.block))
             .collect();
         if !inactive.is_empty() {
-            // A policy can be met twice on one way, and its condition hold once.
-            let met = effective.superseded.iter().filter(|lost| !is_inactive(lost.reason));
-            let met = met.map(|lost| (lost.policy, lost.block));
-            for block in met.chain(effective.origins.iter().map(|origin| (origin.policy, origin.block))) {
+            // A policy can occur twice in a chain, and its condition can be true once.
+            let active = effective.superseded.iter().filter(|lost| !is_inactive(lost.reason));
+            let active = active.map(|lost| (lost.policy, lost.block));
+            for block in active.chain(effective.origins.iter().map(|origin| (origin.policy, origin.block))) {
                 inactive.remove(&block);
             }
         }

@@ -1,36 +1,74 @@
-//! Links that objects ask for and do not get.
+//! Links that routes, rules, listeners and ListenerSets ask for and do not get.
 
-use super::policies::grant;
-use super::subject::Subject;
-use super::{Findings, Rule, rule};
+use std::fmt;
+
+use smol_str::SmolStr;
+
+use super::attachments::add_grant;
+use super::finding::{Finding, FindingCause, Findings};
+use super::rule::{self, Rule};
+use super::subject::LintSubject;
+use crate::object::ObjectRef;
 use crate::topology::{
     BackendRefusal, CertificateRefusal, ListenerRefusal, NodeId, ParentRefusal, RefusalCause, RefusedLink,
 };
 use crate::value::Path;
 
-pub fn refused(subject: Subject<'_>, findings: &mut Findings) {
+/// A link that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkFinding {
+    /// Why it is refused.
+    pub cause: RefusalCause,
+    /// The listeners that are refused, if the link is one of listeners.
+    pub listeners: Vec<SmolStr>,
+    /// Whether the route that asks for the link receives no requests, because it has no other parent that does.
+    pub is_unreachable: bool,
+    /// The other end of the link. It need not exist.
+    pub other: ObjectRef,
+}
+
+impl LinkFinding {
+    pub(super) fn related(&self) -> Vec<&ObjectRef> {
+        vec![&self.other]
+    }
+
+    pub(super) fn help(&self) -> Option<String> {
+        let missing = self.cause.missing_grant().filter(|_| self.listeners.is_empty())?;
+        Some(add_grant(&missing.from, &missing.to))
+    }
+}
+
+impl fmt::Display for LinkFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LinkFinding { cause, listeners, is_unreachable, .. } = self;
+        match listeners.as_slice() {
+            [] => {}
+            [one] => write!(f, "listener `{one}`: ")?,
+            several => write!(f, "listeners `{}`: ", several.join("`, `"))?,
+        }
+        cause.fmt(f)?;
+        if *is_unreachable { f.write_str("; the route receives no requests") } else { Ok(()) }
+    }
+}
+
+pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
     let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
     let refused: Vec<&RefusedLink> =
         topology.refused(objects).iter().filter(|refused| subject.includes(refused.by)).collect();
     for group in by_cause(&refused) {
         let Some(first) = group.first() else { continue };
-        let Some(rule) = broken_by(&first.cause) else { continue };
+        let Some(rule) = broken_rule(&first.cause) else { continue };
         let object = &objects[first.by];
-        let sections = group.iter().filter_map(|it| it.child.section.as_ref()).map(|name| format!("`{name}`"));
-        let message = match &first.cause {
-            cause if is_of_listener(first) => format!("{}: {cause}", listeners(&sections.collect::<Vec<_>>())),
-            cause if is_of_parent_refs(first) && !topology.live(NodeId::whole(first.by)) => {
-                format!("{cause}; nothing else leads to it")
-            }
-            cause => cause.to_string(),
+        let is_listener = is_of_listener(first);
+        let listeners = group.iter().filter_map(|refused| refused.child.section.clone()).filter(|_| is_listener);
+        let other = if first.child.object == object.id { &first.parent } else { &first.child };
+        let finding = LinkFinding {
+            cause: first.cause.clone(),
+            listeners: listeners.collect(),
+            is_unreachable: is_of_parent_refs(first) && !topology.live(NodeId::whole(first.by)),
+            other: other.object.clone(),
         };
-        let finding = rule.at(object, first.path.clone(), message);
-        findings.push(match first.cause.missing_grant().filter(|_| !is_of_listener(first)) {
-            Some(missing) => {
-                finding.help(grant(&missing.from, &missing.to.group, &missing.to.kind, &missing.to.namespace))
-            }
-            None => finding,
-        });
+        findings.push(Finding::new(rule, object, first.path.clone(), FindingCause::Link(finding)));
     }
 }
 
@@ -41,37 +79,31 @@ fn by_cause<'r>(refused: &[&'r RefusedLink]) -> Vec<Vec<&'r RefusedLink>> {
     // Refusals are sorted by parent: those of one object follow each other.
     for of_parent in refused.chunk_by(|a, b| a.parent == b.parent) {
         let start = groups.len();
-        for &one in of_parent {
-            let is_like_it = |group: &&mut Vec<&RefusedLink>| {
-                is_of_listener(one) && group.first().is_some_and(|it| is_of_listener(it) && it.cause == one.cause)
+        for &refusal in of_parent {
+            let has_same_cause = |group: &&mut Vec<&RefusedLink>| {
+                let first = group.first().filter(|first| is_of_listener(first) && is_of_listener(refusal));
+                first.is_some_and(|first| first.cause == refusal.cause)
             };
-            match groups[start..].iter_mut().find(is_like_it) {
-                Some(group) => group.push(one),
-                None => groups.push(vec![one]),
+            match groups[start..].iter_mut().find(has_same_cause) {
+                Some(group) => group.push(refusal),
+                None => groups.push(vec![refusal]),
             }
         }
     }
     groups
 }
 
-fn listeners(names: &[String]) -> String {
-    match names {
-        [one] => format!("listener {one}"),
-        many => format!("listeners {}", many.join(", ")),
-    }
-}
-
-/// Whether it is about one listener of the object.
+/// Whether a refusal is about one listener of the object.
 fn is_of_listener(refused: &RefusedLink) -> bool {
     matches!(refused.cause, RefusalCause::Listener(_) | RefusalCause::Certificate(_)) && refused.child.section.is_some()
 }
 
-/// Whether a route asks for it in its parentRefs.
+/// Whether a route asks for the link in its parentRefs.
 fn is_of_parent_refs(refused: &RefusedLink) -> bool {
     refused.path.starts_with(&Path::parse("spec.parentRefs"))
 }
 
-fn broken_by(cause: &RefusalCause) -> Option<&'static Rule> {
+fn broken_rule(cause: &RefusalCause) -> Option<&'static Rule> {
     Some(match cause {
         RefusalCause::Parent(refusal) => match refusal {
             ParentRefusal::NotFound(_)
