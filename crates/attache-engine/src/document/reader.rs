@@ -228,3 +228,126 @@ impl<'d, 'p> DocumentReader<'d, 'p> {
 fn quoted<'w>(words: impl Iterator<Item = &'w str>) -> String {
     words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{OneOrMany, document, words};
+
+    document! {
+        /// A cake.
+        struct Cake {
+            /// Its name.
+            #[field("name", required)]
+            name: SmolStr,
+
+            /// How many layers it has.
+            #[field("layers", default = 1)]
+            layers: i64,
+
+            /// What it is made of.
+            #[field("ingredients")]
+            ingredients: Vec<SmolStr>,
+
+            /// Its flavours.
+            #[field("flavours")]
+            flavours: OneOrMany<Flavour>,
+
+            /// The glaze.
+            #[field("glaze")]
+            glaze: Option<Glaze>,
+
+            /// Candles by colour.
+            #[field("candles")]
+            candles: OrderedMap<SmolStr, i64>,
+        }
+    }
+
+    document! {
+        /// A glaze.
+        struct Glaze {
+            /// Its flavour.
+            #[field("flavour", required)]
+            flavour: Flavour,
+        }
+    }
+
+    words! {
+        /// A flavour.
+        enum Flavour {
+            /// sweet.
+            Vanilla = "Vanilla",
+            /// bitter.
+            Cocoa = "Cocoa",
+        }
+    }
+
+    /// The cake, and every mistake with its path and hint.
+    fn read(value: serde_json::Value) -> (Option<Cake>, Vec<String>) {
+        let mut diagnostics = Diagnostics::default();
+        let cake = Cake::read(&Value::from(value), &Location::top("spec"), &mut diagnostics);
+        let text =
+            |Mistake { path, message, help }: Mistake| format!("{path}: {message}; {}", help.unwrap_or_default());
+        (cake, diagnostics.mistakes.into_iter().map(text).collect())
+    }
+
+    #[test]
+    fn fields_that_are_missing_or_null_have_their_defaults() {
+        let (cake, mistakes) = read(serde_json::json!({"name": "Sacher", "layers": null}));
+        assert_eq!(mistakes, [""; 0]);
+        let expected = Cake {
+            name: "Sacher".into(),
+            layers: 1,
+            ingredients: Vec::new(),
+            flavours: OneOrMany::default(),
+            glaze: None,
+            candles: OrderedMap::default(),
+        };
+        assert_eq!(cake, Some(expected));
+    }
+
+    #[test]
+    fn a_list_of_one_needs_no_brackets_and_words_have_any_case() {
+        let (cake, mistakes) = read(serde_json::json!({"name": "a", "ingredients": "flour", "flavours": "vanilla"}));
+        assert_eq!(mistakes, [""; 0]);
+        let cake = cake.expect("no mistakes");
+        assert_eq!(
+            (cake.ingredients.as_slice(), cake.flavours.as_slice()),
+            (&["flour".into()][..], &[Flavour::Vanilla][..])
+        );
+    }
+
+    #[test]
+    fn every_mistake_is_reported_with_its_path_and_a_hint() {
+        let (cake, mistakes) = read(serde_json::json!({
+            "name": "",
+            "layers": "two",
+            "ingredients": ["flour", 2],
+            "flavours": 1,
+            "glaze": {"flavour": "Salt", "sauce": 1},
+            "candles": {"red": "many"},
+            "ingredient": [],
+            "zzz": 1,
+        }));
+        assert_eq!(cake, None);
+        assert_eq!(
+            mistakes,
+            [
+                "spec: `name` is missing; add `name`",
+                "spec.layers: `layers` must be a whole number, not a string; ",
+                "spec.ingredients[1]: `ingredients[1]` must be a string, not a number; ",
+                "spec.flavours: `flavours` must be a list of strings, not a number; ",
+                "spec.glaze.flavour: unknown value `Salt` for `flavour`; use one of `Vanilla`, `Cocoa`",
+                "spec.glaze.sauce: unknown field `sauce`; the fields here are `flavour`",
+                "spec.candles.red: `red` must be a whole number, not a string; ",
+                "spec.ingredient: unknown field `ingredient`; did you mean `ingredients`?",
+                "spec.zzz: unknown field `zzz`; the fields here are `name`, `layers`, `ingredients`, `flavours`, `glaze`, `candles`",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_a_mistake() {
+        assert_eq!(read(serde_json::json!([])), (None, vec!["spec: expected an object, found a list; ".to_owned()]));
+    }
+}
