@@ -38,8 +38,7 @@ macro_rules! document {
             }
 
             pub(crate) fn object_schema() -> $crate::document::ObjectSchema {
-                let mut fields = Vec::new();
-                $($crate::document::document!(@schema fields, $Type, [$($doc),*], $($rule)+);)*
+                let fields = [$($crate::document::document!(@schema $Type, [$($doc),*], $($rule)+)),*].concat();
                 $crate::document::ObjectSchema { description: $crate::document::description(&[$($about),*]), fields }
             }
         }
@@ -72,24 +71,22 @@ macro_rules! document {
         Some($reader.field($name).unwrap_or_default())
     };
 
-    (@schema $fields:ident, $Type:ty, $docs:tt, skip) => {};
-    (@schema $fields:ident, $Type:ty, $docs:tt, flatten) => {
-        $fields.extend(<$Type>::object_schema().into_group());
+    (@schema $Type:ty, $docs:tt, skip) => { Vec::new() };
+    (@schema $Type:ty, $docs:tt, flatten) => { <$Type>::object_schema().into_group() };
+    (@schema $Type:ty, $docs:tt, $name:literal, nested) => {
+        vec![$crate::document::FieldSchema::with_text::<$Type>($name, &$docs, "the defaults of its fields")]
     };
-    (@schema $fields:ident, $Type:ty, $docs:tt, $name:literal, nested) => {
-        $fields.push($crate::document::FieldSchema::with_text::<$Type>($name, &$docs, "the defaults of its fields"));
+    (@schema $Type:ty, $docs:tt, $name:literal, required) => {
+        vec![$crate::document::FieldSchema::required::<$Type>($name, &$docs)]
     };
-    (@schema $fields:ident, $Type:ty, $docs:tt, $name:literal, required) => {
-        $fields.push($crate::document::FieldSchema::required::<$Type>($name, &$docs));
+    (@schema $Type:ty, $docs:tt, $name:literal $(, default = $default:expr)?, unset = $text:literal) => {
+        vec![$crate::document::FieldSchema::with_text::<$Type>($name, &$docs, $text)]
     };
-    (@schema $fields:ident, $Type:ty, $docs:tt, $name:literal $(, default = $default:expr)?, unset = $text:literal) => {
-        $fields.push($crate::document::FieldSchema::with_text::<$Type>($name, &$docs, $text));
+    (@schema $Type:ty, $docs:tt, $name:literal, default = $default:expr) => {
+        vec![$crate::document::FieldSchema::with_default::<$Type>($name, &$docs, $default)]
     };
-    (@schema $fields:ident, $Type:ty, $docs:tt, $name:literal, default = $default:expr) => {
-        $fields.push($crate::document::FieldSchema::with_default::<$Type>($name, &$docs, $default));
-    };
-    (@schema $fields:ident, $Type:ty, $docs:tt, $name:literal) => {
-        $fields.push($crate::document::FieldSchema::with_default::<$Type>($name, &$docs, <$Type>::default()));
+    (@schema $Type:ty, $docs:tt, $name:literal) => {
+        vec![$crate::document::FieldSchema::with_default::<$Type>($name, &$docs, <$Type>::default())]
     };
 }
 

@@ -83,9 +83,9 @@ impl Schema {
 
 impl ObjectSchema {
     /// The fields, marked as a group with the description of this object.
-    pub fn into_group(self) -> impl Iterator<Item = FieldSchema> {
+    pub fn into_group(self) -> Vec<FieldSchema> {
         let ObjectSchema { description, fields } = self;
-        fields.into_iter().map(move |field| FieldSchema { group: Some(description.clone()), ..field })
+        fields.into_iter().map(|field| FieldSchema { group: Some(description.clone()), ..field }).collect()
     }
 
     /// An object that can have the fields of any of `objects`.
