@@ -1,14 +1,15 @@
-//! The kinds that the topology knows, and where each stands.
+//! The kinds of the Gateway API and of Kubernetes that have a level in the topology.
 
 use std::fmt;
 
 use super::Level;
+use super::conventions::Conventions;
 use crate::object::{ObjectId, Objects};
 
 pub const GATEWAY_API: &str = "gateway.networking.k8s.io";
 pub const EXPERIMENTAL: &str = "gateway.networking.x-k8s.io";
 
-/// The label that every namespace has, also when its manifest does not say so.
+/// The label that the API server gives every namespace. Manifests need not have it.
 pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// The kinds whose objects have listeners.
@@ -17,6 +18,7 @@ pub const LISTENER_OWNERS: [(&str, &str); 3] =
 
 pub const LISTENER_SETS: [(&str, &str); 2] = [(GATEWAY_API, "ListenerSet"), (EXPERIMENTAL, "XListenerSet")];
 
+/// The level of objects of a kind.
 pub fn level(group: &str, kind: &str) -> Level {
     match (group, kind) {
         (GATEWAY_API, "GatewayClass") => Level::GatewayClass,
@@ -26,51 +28,55 @@ pub fn level(group: &str, kind: &str) -> Level {
         ("", "Namespace") => Level::Namespace,
         ("", "Pod")
         | ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
-        | ("batch", "Job" | "CronJob")
-        | ("networking.istio.io", "WorkloadEntry" | "WorkloadGroup") => Level::Workload,
+        | ("batch", "Job" | "CronJob") => Level::Workload,
         _ if is_backend(group, kind) => Level::Backend,
+        _ if Conventions::built_in().is_workload(group, kind) => Level::Workload,
         _ => Level::Other,
     }
 }
 
-/// Kinds that exist to be named by routes as backends. Objects of other kinds become backends when a route names them.
+/// Whether objects of a kind are backends. Objects of other kinds become backends when a route names them.
 fn is_backend(group: &str, kind: &str) -> bool {
     matches!(
         (group, kind),
         ("", "Service")
             | ("multicluster.x-k8s.io", "ServiceImport")
-            | ("networking.istio.io", "ServiceEntry")
             | ("inference.networking.k8s.io", "InferencePool")
             | ("inference.networking.x-k8s.io", "InferencePool")
-            | ("gateway.envoyproxy.io" | "gateway.kgateway.dev", "Backend")
-            | ("gloo.solo.io", "Upstream")
-    )
+    ) || Conventions::built_in().is_backend(group, kind)
 }
 
-/// Kinds that mesh routes may have as their parent.
+/// Whether mesh routes may have objects of a kind as their parent.
 pub fn is_frontend(group: &str, kind: &str) -> bool {
-    matches!(
-        (group, kind),
-        ("", "Service") | ("multicluster.x-k8s.io", "ServiceImport") | ("networking.istio.io", "ServiceEntry")
-    )
+    matches!((group, kind), ("", "Service") | ("multicluster.x-k8s.io", "ServiceImport"))
+        || Conventions::built_in().is_frontend(group, kind)
 }
 
+/// A kind of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RouteKind {
+    /// HTTPRoute.
     Http,
+    /// GRPCRoute.
     Grpc,
+    /// TLSRoute.
     Tls,
+    /// TCPRoute.
     Tcp,
+    /// UDPRoute.
     Udp,
 }
 
 impl RouteKind {
+    /// All kinds.
     pub const ALL: [RouteKind; 5] = [RouteKind::Http, RouteKind::Grpc, RouteKind::Tls, RouteKind::Tcp, RouteKind::Udp];
 
+    /// The kind of this name.
     pub fn named(kind: &str) -> Option<RouteKind> {
         RouteKind::ALL.into_iter().find(|route| route.name() == kind)
     }
 
+    /// Its name, as in `kind` of a manifest.
     pub fn name(self) -> &'static str {
         match self {
             RouteKind::Http => "HTTPRoute",
@@ -81,6 +87,7 @@ impl RouteKind {
         }
     }
 
+    /// Whether its routes have hostnames.
     pub fn has_hostnames(self) -> bool {
         !matches!(self, RouteKind::Tcp | RouteKind::Udp)
     }
@@ -96,14 +103,17 @@ pub fn routes(objects: &Objects) -> impl Iterator<Item = ObjectId> {
 pub struct RouteKinds(u8);
 
 impl RouteKinds {
+    /// Whether the set contains a kind.
     pub fn contains(self, kind: RouteKind) -> bool {
         self.0 & 1 << kind as u8 != 0
     }
 
+    /// Adds a kind.
     pub fn insert(&mut self, kind: RouteKind) {
         self.0 |= 1 << kind as u8;
     }
 
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -126,6 +136,7 @@ impl fmt::Display for RouteKinds {
     }
 }
 
+/// The protocol of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     Http,
@@ -161,7 +172,7 @@ impl Protocol {
         kinds.iter().copied().collect()
     }
 
-    /// Whether listeners on one port are told apart by their hostname.
+    /// Whether listeners on one port can differ in their hostname.
     pub fn has_hostnames(self) -> bool {
         matches!(self, Protocol::Http | Protocol::Https | Protocol::Tls)
     }

@@ -17,10 +17,12 @@
 //! - `refusal` holds the links that objects ask for and do not get, with the facts that explain them.
 //! - `api`, `reference`, `sections`, `listeners`, `namespaces`, `hostname`, `matches`, `grants` and `labels` read the
 //!   fields of objects.
+//! - `conventions` is data: what implementations do in another way than the Gateway API says.
 //! - `node`, `node_map`, `node_ref` and `neighbors` hold the graph.
 
 pub(crate) mod api;
 pub(crate) mod build;
+mod conventions;
 mod edit;
 mod grants;
 pub(crate) mod hostname;

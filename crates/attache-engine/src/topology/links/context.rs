@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
-use super::delegation::BY_LABEL;
 use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::topology::api::{GATEWAY_API, LISTENER_OWNERS};
+use crate::topology::conventions::Conventions;
 use crate::topology::listeners::Listener;
 use crate::topology::reference::Reference;
 use crate::topology::{NodeId, Topology};
@@ -54,14 +54,14 @@ impl<'o> LinkContext<'o> {
         self.listeners.get(&owner).map_or(&[], Vec::as_slice)
     }
 
-    /// The HTTPRoutes that have one of the [labels for delegation](BY_LABEL) with this value, in order.
+    /// The HTTPRoutes that have one of the labels for delegation with this value, in order.
     pub fn labelled(&self, label: &'static str, value: &'o str) -> &[ObjectId] {
         let labelled = self.labelled.get_or_init(|| {
             let mut labelled: HashMap<_, Vec<ObjectId>> = HashMap::new();
             for (id, route) in self.objects.each_of_kind(GATEWAY_API, "HTTPRoute") {
-                for (_, label) in BY_LABEL {
-                    if let Some(value) = route.labels().get_str(label) {
-                        labelled.entry((label, value)).or_default().push(id);
+                for it in &Conventions::built_in().delegation_labels {
+                    if let Some(value) = route.labels().get_str(&it.label) {
+                        labelled.entry((it.label.as_str(), value)).or_default().push(id);
                     }
                 }
             }

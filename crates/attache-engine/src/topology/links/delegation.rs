@@ -6,25 +6,15 @@ use super::routes::parents;
 use super::{FoundLinks, LinkContext};
 use crate::object::{Object, ObjectId, Objects};
 use crate::topology::api::GATEWAY_API;
+use crate::topology::conventions::Conventions;
 use crate::topology::matches::narrows;
 use crate::topology::reference::Reference;
 use crate::topology::refusal::{DelegationQuery, DelegationRefusal, MissingObject, ParentRefusal, StoredRefusal};
 use crate::topology::{NodeId, NodeRef, sections};
 use crate::value::{Path, Value};
 
-/// The groups of the kind `label`. A backend of that kind stands for all HTTPRoutes that have this label with its name as
-/// the value.
-pub const BY_LABEL: [(&str, &str); 2] = [
-    ("delegation.kgateway.dev", "delegation.kgateway.dev/label"),
-    ("delegation.gateway.solo.io", "delegation.gateway.solo.io/label"),
-];
-
 /// The name that stands for all namespaces where routes are chosen by label.
 const ALL_NAMESPACES: &str = "all";
-
-/// Annotations by which a child inherits the matches of the rule instead of repeating them.
-const INHERITS_MATCHES: [&str; 2] =
-    ["delegation.kgateway.dev/inherit-parent-matcher", "delegation.gateway.solo.io/inherit-parent-matcher"];
 
 /// A rule of route `parent` delegates to route `child`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +37,8 @@ pub fn is_by_query(backend: &Reference) -> bool {
 
 /// The label by which a backend chooses routes.
 fn label(backend: &Reference) -> Option<&'static str> {
-    let (_, label) = BY_LABEL.iter().find(|(group, _)| backend.kind == "label" && backend.group == *group)?;
-    Some(label)
+    let mut labels = Conventions::built_in().delegation_labels.iter().filter(|_| backend.kind == "label");
+    labels.find(|it| it.group == backend.group).map(|it| it.label.as_str())
 }
 
 /// The routes that a rule delegates to by one of its backendRefs.
@@ -110,7 +100,7 @@ fn accept(parent: &Object, rule: &Value, child: &Object) -> Result<(), Delegatio
 
 /// Whether the matches of a child are relative to those of the rule that delegates to it.
 pub fn inherits_matches(child: &Object) -> bool {
-    INHERITS_MATCHES.iter().any(|name| child.annotation(name) == Some("true"))
+    Conventions::built_in().inherit_matches.iter().any(|name| child.annotation(name) == Some("true"))
 }
 
 /// How many routes may delegate to each other in a row. Three are usual, and code that follows a path may recurse.

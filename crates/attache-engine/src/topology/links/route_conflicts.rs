@@ -8,14 +8,12 @@ use super::routes::{ParentRequest, RouteView};
 use super::{FoundLinks, LinkContext, gateways};
 use crate::object::{ObjectId, Objects};
 use crate::topology::api::{GATEWAY_API, RouteKind};
+use crate::topology::conventions::Conventions;
 use crate::topology::hostname::{suffixes, wildcard};
 use crate::topology::listeners::Listener;
 use crate::topology::refusal::ParentRefusal;
 use crate::topology::{NodeId, Topology};
 use crate::value::Path;
-
-/// Controllers that attach both, as their own tests show, although the Gateway API says that they must not.
-const LENIENT: [&str; 2] = ["gateway.envoyproxy.io/", "kgateway.dev/"];
 
 /// Whether HTTPRoutes and GRPCRoutes compete on the listeners of a Gateway or ListenerSet.
 fn compete(context: &LinkContext, owner: ObjectId) -> bool {
@@ -27,7 +25,7 @@ fn compete(context: &LinkContext, owner: ObjectId) -> bool {
     let class = gateway.and_then(|gateway| gateway.spec().get_str("gatewayClassName")).unwrap_or_default();
     let class = context.objects.lookup(GATEWAY_API, "GatewayClass", "", class);
     let controller = class.and_then(|class| context.objects[class].spec().get_str("controllerName"));
-    !controller.is_some_and(|controller| LENIENT.iter().any(|prefix| controller.starts_with(prefix)))
+    !controller.is_some_and(|controller| Conventions::built_in().shares_hostnames(controller))
 }
 
 /// Whether a route may compete with routes of the other kind at one of its parents.
