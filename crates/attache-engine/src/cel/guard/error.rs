@@ -1,4 +1,4 @@
-//! What can be wrong with a condition, in words.
+//! Why an expression does not compile, or has no result.
 
 use std::fmt;
 
@@ -6,17 +6,20 @@ use cel::{ExecutionError, ParseErrors};
 
 use super::MAX_NESTING;
 
-/// Longer pieces of somebody's input are cut in messages.
+/// Longer pieces of input are cut in messages, after this many characters.
 const MAX_SHOWN: usize = 80;
 
-/// How the parser begins the message of an error in the syntax.
+/// The start of the parser's messages about syntax errors.
 const SYNTAX: &str = "Syntax error: ";
 
-/// Why a text is not a condition, and where: line and column of the text, both from 1.
+/// Why an expression does not compile, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
+    /// Lowercase, input in backticks.
     pub message: String,
+    /// The line of the expression, from 1.
     pub line: u32,
+    /// The column, from 1.
     pub column: u32,
 }
 
@@ -30,13 +33,13 @@ impl CompileError {
     }
 
     pub(super) fn from_parser(text: &str, errors: ParseErrors) -> Self {
-        // What follows from a syntax error says less than the error itself.
+        // A syntax error may cause other errors, which are less helpful.
         let syntax = errors.errors.iter().find(|error| error.msg.starts_with(SYNTAX));
         let Some(error) = syntax.or(errors.errors.first()) else {
             return CompileError::at_offset("not an expression".to_owned(), text, 0);
         };
-        // Never its `Display`, which panics at a high column.
-        let message = in_words(&error.msg);
+        // Not its `Display`, which panics at a high column.
+        let message = reworded(&error.msg);
         match (u32::try_from(error.pos.0), u32::try_from(error.pos.1)) {
             (Ok(line @ 1..), Ok(column @ 1..)) => CompileError { message, line, column },
             _ => CompileError::at_offset(message, text, 0),
@@ -52,20 +55,20 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// The parser lists every token it would have liked; what it met says more in less.
-fn in_words(message: &str) -> String {
+/// A short form of the parser's message, which lists all tokens that it expected.
+fn reworded(message: &str) -> String {
     let message = message.strip_prefix(SYNTAX).unwrap_or(message);
     if message.contains("Recursion limit") {
         return format!("brackets and conditionals may stand in each other {MAX_NESTING} times at most");
     }
-    let met = |prefix: &str, suffix: &str| Some(message.strip_prefix(prefix)?.split(suffix).next()?.to_owned());
-    let met = met("mismatched input '", "' expecting ")
-        .or_else(|| met("extraneous input '", "' expecting "))
-        .or_else(|| met("token recognition error at: '", "'\0"))
-        .or_else(|| met("no viable alternative at input '", "'\0"));
-    match met.as_deref().map(|met| met.trim_end_matches('\'')) {
+    let found = |prefix: &str, suffix: &str| Some(message.strip_prefix(prefix)?.split(suffix).next()?.to_owned());
+    let found = found("mismatched input '", "' expecting ")
+        .or_else(|| found("extraneous input '", "' expecting "))
+        .or_else(|| found("token recognition error at: '", "'\0"))
+        .or_else(|| found("no viable alternative at input '", "'\0"));
+    match found.as_deref().map(|found| found.trim_end_matches('\'')) {
         Some("<EOF>" | "") => "the expression ends too early".to_owned(),
-        Some(met) => format!("`{}` is not expected here", shorten(met)),
+        Some(found) => format!("`{}` is not expected here", shorten(found)),
         None => {
             let mut letters = shorten(message).chars().collect::<Vec<_>>().into_iter();
             letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
@@ -73,15 +76,16 @@ fn in_words(message: &str) -> String {
     }
 }
 
-/// Why a condition has no answer.
+/// Why an expression has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvalError {
     /// It would take too many steps or too much memory.
     TooMuchWork,
-    /// The spec is nested too deeply.
+    /// The value of the variable is nested too deeply.
     TooDeep,
-    /// It is a value of this type.
+    /// The result is not a boolean but has this type.
     NotABool(String),
+    /// The evaluation failed, with this message.
     Failed(String),
 }
 

@@ -1,4 +1,4 @@
-//! The budget of one evaluation, and the functions that spend it.
+//! The budget of one evaluation, and the functions that charge it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,47 +9,54 @@ use cel::common::value::{CowVal, Val};
 use cel::{Context, ExecutionError, FunctionContext};
 use regex::Regex;
 
-use crate::pattern;
+/// The steps of one evaluation. A value costs one step each time that it is copied, compared or searched. Real conditions need a
+/// few hundred. The worst expression found takes 80 ms and tens of megabytes until the budget is used up.
+pub const BUDGET: u64 = 200_000;
 
-/// Values that one evaluation may touch, counting one again each time it is copied, compared or searched.
-/// The worst condition found takes 80 ms for it, and tens of megabytes; a real one needs a few hundred.
-const BUDGET: u64 = 200_000;
-
-/// A string counts as one value for every so many bytes.
+/// A string costs one more step for every so many bytes.
 const BYTES_PER_STEP: usize = 16;
 
-/// The memory of a compiled pattern, which also bounds the time to compile it to about a millisecond.
-const MAX_PATTERN: usize = 64 << 10;
-
-/// What it costs to compile a pattern that is not written in the condition as a literal.
+/// The steps of compiling a pattern that is not a literal.
 const PATTERN_COST: u64 = 5_000;
 
-/// `@spend(x)` is `x`, paid for by its size. No identifier of a condition can start with `@`.
+/// `@spend(x)` returns `x` and charges its size.
 pub(super) const SPEND: &str = "@spend";
 
-/// `@each(x, weight)` is the items of the list `x` or the sorted keys of the map `x`, paid for by their
-/// size and `weight` for each.
+/// `@each(x, weight)` returns the items of a list `x` or the sorted keys of a map `x`. It charges the size of `x`, and `weight`
+/// steps for each item.
 pub(super) const EACH: &str = "@each";
 
 pub(super) const MATCHES: &str = "matches";
 
-/// The literal patterns of a condition, compiled once.
+/// The literal patterns of an expression, compiled once.
 pub(super) type Patterns = BTreeMap<String, Regex>;
 
+/// The steps that an evaluation has left.
 #[derive(Debug)]
-pub(super) struct Meter(AtomicU64);
+pub struct Meter {
+    left: AtomicU64,
+    /// How often something was charged, also after the budget was used up.
+    #[cfg(test)]
+    charges: AtomicU64,
+}
 
 impl Default for Meter {
     fn default() -> Self {
-        Meter(AtomicU64::new(BUDGET))
+        Meter {
+            left: AtomicU64::new(BUDGET),
+            #[cfg(test)]
+            charges: AtomicU64::new(0),
+        }
     }
 }
 
 impl Meter {
-    /// Fails, and from then on always does, when the budget is used up.
-    pub(super) fn spend(&self, steps: u64) -> Result<(), ExecutionError> {
-        let left = self.0.load(Relaxed).saturating_sub(steps);
-        self.0.store(left, Relaxed);
+    /// Charges steps. Fails, now and always after, when the budget is used up.
+    pub fn spend(&self, steps: u64) -> Result<(), ExecutionError> {
+        #[cfg(test)]
+        self.charges.fetch_add(1, Relaxed);
+        let left = self.left.load(Relaxed).saturating_sub(steps);
+        self.left.store(left, Relaxed);
         match left {
             0 => Err(ExecutionError::function_error(SPEND, "out of budget")),
             _ => Ok(()),
@@ -57,9 +64,20 @@ impl Meter {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.load(Relaxed) == 0
+        self.left.load(Relaxed) == 0
     }
 
+    #[cfg(test)]
+    pub(in super::super) fn spent(&self) -> u64 {
+        BUDGET - self.left.load(Relaxed)
+    }
+
+    #[cfg(test)]
+    pub(in super::super) fn charges(&self) -> u64 {
+        self.charges.load(Relaxed)
+    }
+
+    /// Charges the size of a value.
     fn spend_on(&self, value: &dyn Val) -> Result<(), ExecutionError> {
         self.spend(1)?;
         if let Some(text) = value.downcast_ref::<CelString>() {
@@ -91,7 +109,12 @@ type Function =
     Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> + Send + Sync>;
 
 /// Adds the functions that a guarded expression calls.
-pub(super) fn install(context: &mut Context<'_, '_>, meter: &Arc<Meter>, patterns: &Arc<Patterns>) {
+pub(super) fn install(
+    context: &mut Context<'_, '_>,
+    meter: &Arc<Meter>,
+    patterns: &Arc<Patterns>,
+    compile_pattern: fn(&str) -> Result<Regex, String>,
+) {
     let spend: Function = {
         let meter = Arc::clone(meter);
         Box::new(move |call| {
@@ -123,20 +146,21 @@ pub(super) fn install(context: &mut Context<'_, '_>, meter: &Arc<Meter>, pattern
                 let types = [&text, &pattern].map(|argument| argument.get_type().name().to_owned());
                 return Err(ExecutionError::no_such_overload(MATCHES, types.into()));
             };
-            // The matcher's time is bounded by the product of the two.
+            // The time to match is at most proportional to the product of the two lengths.
             meter.spend((1 + steps(text.len())).saturating_mul(1 + steps(pattern.len())))?;
             let found = match patterns.get(pattern.inner()) {
                 Some(regex) => regex.is_match(text),
                 None => {
                     meter.spend(PATTERN_COST)?;
-                    compile(pattern).map_err(|error| ExecutionError::function_error(MATCHES, error))?.is_match(text)
+                    let compiled = compile_pattern(pattern.inner());
+                    compiled.map_err(|error| ExecutionError::function_error(MATCHES, error))?.is_match(text)
                 }
             };
             Ok(CowVal::owned(CelBool::from(found)))
         })
     };
     for (name, function) in [(SPEND, spend), (EACH, each), (MATCHES, matches)] {
-        // It fails only for a name that the environment has already, and these it has not.
+        // This fails only if the environment has a function of this name, which it has not.
         let added = context.add_function(name, function);
         debug_assert!(added.is_ok(), "{name} is declared twice");
     }
@@ -150,13 +174,9 @@ fn arguments<'c, 'v, const N: usize>(
     arguments.try_into().map_err(|given: Vec<_>| ExecutionError::invalid_argument_count(N, given.len()))
 }
 
-/// A map of the interpreter has its keys in random order, which would show in the result of `map` and `filter`.
+/// The keys of a map, sorted: the interpreter has them in random order, which would show in the results of `map` and `filter`.
 fn sorted_keys<'v>(map: &CelMap<'v>) -> CelList<'v> {
     let mut keys: Vec<_> = map.keys().collect();
     keys.sort();
     CelList::from(keys.into_iter().map(|key| key.inner().clone_as_boxed()).collect::<Vec<_>>())
-}
-
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
-    pattern::compile(pattern, MAX_PATTERN)
 }

@@ -1,5 +1,6 @@
-//! What is done to a parsed condition before anybody evaluates it: its names are checked, what it reads of
-//! `spec` is noted, and every operand is wrapped so that it is paid for.
+//! Checks the names of a parsed expression, records which fields it reads, and wraps operands so that their size is charged.
+
+use std::sync::Arc;
 
 use cel::common::ast::operators::{
     CONDITIONAL, INDEX, LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR, NOT_STRICTLY_FALSE, OPT_INDEX, OPT_SELECT,
@@ -7,39 +8,39 @@ use cel::common::ast::operators::{
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SourceInfo};
 use cel::{Context, ExecutionError, IdedExpr};
 
-use super::fields::Fields;
 use super::meter::{self, EACH, MATCHES, Patterns, SPEND};
-use super::{CompileError, ENV, MAX_DEPTH, VARIABLE};
+use super::{CompileError, ENV, FieldMask, GuardSettings, GuardedExpression, MAX_DEPTH};
 
-pub(super) struct Guarded {
-    pub(super) expression: IdedExpr,
-    pub(super) fields: Fields,
-    pub(super) patterns: Patterns,
-}
-
-pub(super) fn guard(text: &str, mut expression: IdedExpr, source: &SourceInfo) -> Result<Guarded, CompileError> {
+pub(super) fn rewrite(
+    text: &str,
+    mut expression: IdedExpr,
+    source: &SourceInfo,
+    settings: GuardSettings,
+) -> Result<GuardedExpression, CompileError> {
     let mut names = Context::with_env(ENV.clone());
-    meter::install(&mut names, &Default::default(), &Default::default());
-    let mut guard =
-        Guard { text, source, names, scope: Vec::new(), fields: Fields::default(), patterns: Patterns::new() };
-    guard.check_depth(&expression)?;
-    guard.visit(&mut expression, false)?;
-    Ok(Guarded { expression, fields: guard.fields, patterns: guard.patterns })
+    meter::install(&mut names, &Default::default(), &Default::default(), settings.compile_pattern);
+    let (scope, fields, patterns) = (Vec::new(), FieldMask::default(), Patterns::new());
+    let mut rewriter = Rewriter { text, source, settings, names, scope, fields, patterns };
+    rewriter.check_depth(&expression)?;
+    rewriter.rewrite_expression(&mut expression, false)?;
+    let Rewriter { fields, patterns, .. } = rewriter;
+    Ok(GuardedExpression { settings, expression, fields, patterns: Arc::new(patterns) })
 }
 
-struct Guard<'t> {
+struct Rewriter<'t> {
     text: &'t str,
     source: &'t SourceInfo,
-    /// Everything that can be named but variables.
+    settings: GuardSettings,
+    /// All functions and types.
     names: Context<'static, 'static>,
-    /// The variables of the loops around, innermost last.
+    /// The variables of the loops around the current expression, innermost last.
     scope: Vec<String>,
-    fields: Fields,
+    fields: FieldMask,
     patterns: Patterns,
 }
 
-impl Guard<'_> {
-    /// Everything after this recurses, so this must not.
+impl Rewriter<'_> {
+    /// All other steps are recursive, so this one must not be.
     fn check_depth(&self, expression: &IdedExpr) -> Result<(), CompileError> {
         let mut todo = vec![(expression, 1)];
         while let Some((expression, depth)) = todo.pop() {
@@ -52,67 +53,68 @@ impl Guard<'_> {
         Ok(())
     }
 
-    /// Guards an expression and returns what one evaluation of it costs beyond what its operands and loops
-    /// pay for themselves. `noted` says that the path this is part of is in `fields` already.
-    fn visit(&mut self, expression: &mut IdedExpr, noted: bool) -> Result<i64, CompileError> {
-        let noted = noted || self.note(expression);
+    /// Rewrites an expression. Returns what one evaluation costs, without what its operands and loops are charged when it runs.
+    /// `is_recorded` says that the expression is part of a path that is already in `fields`.
+    fn rewrite_expression(&mut self, expression: &mut IdedExpr, is_recorded: bool) -> Result<i64, CompileError> {
+        let is_recorded = is_recorded || self.record_read(expression);
         if let Expr::Ident(name) = &expression.expr {
             return match self.knows(name) {
                 true => Ok(1),
-                false => {
-                    Err(self.error(expression, format!("unknown name `{name}`, the only variable is `{VARIABLE}`")))
-                }
+                false => Err(self.error(expression, self.unknown_name(name))),
             };
         }
         let id = expression.id;
         match &mut expression.expr {
             Expr::Literal(_) | Expr::Ident(_) => Ok(1),
-            Expr::Select(select) => Ok(1 + self.visit(&mut select.operand, noted)?),
+            Expr::Select(select) => Ok(1 + self.rewrite_expression(&mut select.operand, is_recorded)?),
             Expr::Call(call) => {
                 self.check_function(id, call)?;
                 let mut cost = 1;
                 match call.func_name.as_str() {
                     CONDITIONAL | LOGICAL_AND | LOGICAL_OR | LOGICAL_NOT | NOT_STRICTLY_FALSE => {
                         for argument in &mut call.args {
-                            cost += self.visit(argument, false)?;
+                            cost += self.rewrite_expression(argument, false)?;
                         }
                     }
-                    // To look something up costs no more for a large container, but to make it optional copies it:
-                    // the copy is paid for after, and not made at all when nothing is left.
+                    // A lookup in a large container costs no more than in a small one. But the optional forms copy the value
+                    // that they find: the copy is charged.
                     name @ (INDEX | OPT_INDEX | OPT_SELECT) => {
                         let copies = name != INDEX;
                         if let [container, key] = call.args.as_mut_slice() {
-                            cost += self.visit(container, noted)? + self.visit(key, false)?;
-                            pay(key);
+                            cost += self.rewrite_expression(container, is_recorded)?
+                                + self.rewrite_expression(key, false)?;
+                            charge(key);
                         }
                         if copies {
-                            pay(expression);
+                            charge(expression);
                         }
                     }
                     _ => {
                         if let Some(target) = &mut call.target
                             && !self.is_namespace(target)
                         {
-                            cost += self.visit_operand(target)?;
+                            cost += self.rewrite_operand(target)?;
                         }
                         for argument in &mut call.args {
-                            cost += self.visit_operand(argument)?;
+                            cost += self.rewrite_operand(argument)?;
                         }
                     }
                 }
                 Ok(cost)
             }
-            Expr::List(list) => list.elements.iter_mut().try_fold(1, |cost, item| Ok(cost + self.visit_operand(item)?)),
+            Expr::List(list) => {
+                list.elements.iter_mut().try_fold(1, |cost, item| Ok(cost + self.rewrite_operand(item)?))
+            }
             Expr::Map(map) => {
                 let mut cost = 1;
                 for entry in &mut map.entries {
                     if let EntryExpr::MapEntry(entry) = &mut entry.expr {
-                        cost += self.visit_operand(&mut entry.key)? + self.visit_operand(&mut entry.value)?;
+                        cost += self.rewrite_operand(&mut entry.key)? + self.rewrite_operand(&mut entry.value)?;
                     }
                 }
                 Ok(cost)
             }
-            Expr::Comprehension(comprehension) => self.visit_loop(comprehension),
+            Expr::Comprehension(comprehension) => self.rewrite_loop(comprehension),
             Expr::Struct(message) => {
                 let message = format!("unknown type `{}`", message.type_name);
                 Err(self.error(expression, message))
@@ -121,30 +123,30 @@ impl Guard<'_> {
         }
     }
 
-    /// What is written out in the condition is small or pays for its parts, and an accumulator (`@result`) is
-    /// paid for where it grows; any other operand is paid for.
-    fn visit_operand(&mut self, expression: &mut IdedExpr) -> Result<i64, CompileError> {
-        let cost = self.visit(expression, false)?;
+    /// Rewrites an operand and charges its size. Not for literals, which are small; for lists and maps, whose parts are charged;
+    /// and for accumulators (`@result`), which are charged where they grow.
+    fn rewrite_operand(&mut self, expression: &mut IdedExpr) -> Result<i64, CompileError> {
+        let cost = self.rewrite_expression(expression, false)?;
         match &expression.expr {
             Expr::Literal(_) | Expr::List(_) | Expr::Map(_) => {}
             Expr::Ident(name) if name.starts_with('@') => {}
-            _ => pay(expression),
+            _ => charge(expression),
         }
         Ok(cost)
     }
 
-    /// The interpreter knows the loops of `all`, `exists`, `map` and `filter` by their shape, and runs them
-    /// faster: so the accumulator and the steps themselves stay as they are.
-    fn visit_loop(&mut self, comprehension: &mut ComprehensionExpr) -> Result<i64, CompileError> {
+    /// Charges the range of a loop and each iteration. The accumulator and the step stay as they are: the interpreter recognizes
+    /// `all`, `exists`, `map` and `filter` by their shape and runs them faster.
+    fn rewrite_loop(&mut self, comprehension: &mut ComprehensionExpr) -> Result<i64, CompileError> {
         let ComprehensionExpr { iter_range, iter_var, iter_var2, accu_var, accu_init, loop_cond, loop_step, result } =
             comprehension;
-        let before = self.visit_operand(accu_init)? + self.visit(iter_range, false)?;
+        let before = self.rewrite_operand(accu_init)? + self.rewrite_expression(iter_range, false)?;
         let outer = self.scope.len();
         self.scope.push(accu_var.clone());
-        let after = self.visit_operand(result)?;
+        let after = self.rewrite_operand(result)?;
         self.scope.push(iter_var.clone());
         self.scope.extend(iter_var2.clone());
-        let step = self.visit(loop_cond, false)? + self.visit(loop_step, false)?;
+        let step = self.rewrite_expression(loop_cond, false)? + self.rewrite_expression(loop_step, false)?;
         self.scope.truncate(outer);
 
         let weight = IdedExpr { id: iter_range.id, expr: Expr::Literal(LiteralValue::Int(step.into())) };
@@ -153,18 +155,18 @@ impl Guard<'_> {
         Ok(1 + before + after)
     }
 
-    /// Notes in `fields` what an expression reads of `spec`, if it is a path into it.
-    fn note(&mut self, expression: &IdedExpr) -> bool {
+    /// Records which field of the variable an expression reads. False if the expression is not a path.
+    fn record_read(&mut self, expression: &IdedExpr) -> bool {
         if let Expr::Select(select) = &expression.expr
             && select.test
         {
             let Some(mut path) = self.path(&select.operand) else { return false };
             path.push(&select.field);
-            self.fields.add(&path, Fields::Presence);
+            self.fields.add(&path, FieldMask::Presence);
             return true;
         }
         let Some(path) = self.path(expression) else { return false };
-        self.fields.add(&path, Fields::All);
+        self.fields.add(&path, FieldMask::All);
         true
     }
 
@@ -192,8 +194,9 @@ impl Guard<'_> {
     }
 
     fn is_variable(&self, name: &str) -> bool {
-        // With a dot before it a name is never that of a loop's variable.
-        name.strip_prefix('.') == Some(VARIABLE) || (name == VARIABLE && !self.scope.iter().any(|inner| inner == name))
+        // A name with a leading dot is never a loop variable.
+        let variable = self.settings.variable;
+        name.strip_prefix('.') == Some(variable) || (name == variable && !self.scope.iter().any(|inner| inner == name))
     }
 
     fn knows(&self, name: &str) -> bool {
@@ -202,7 +205,7 @@ impl Guard<'_> {
             || cel::Value::resolve_val(&ident(name), &self.names).is_ok()
     }
 
-    /// `optional` in `optional.of(1)`, which is no value.
+    /// Whether the target of a call is a namespace and not a value, as `optional` in `optional.of(1)`.
     fn is_namespace(&self, target: &IdedExpr) -> bool {
         matches!(&target.expr, Expr::Ident(name) if !self.knows(name))
     }
@@ -212,7 +215,7 @@ impl Guard<'_> {
         if !name.starts_with(|first: char| first.is_alphabetic()) {
             return Ok(());
         }
-        // Called with nothing, it is either told apart from those that exist, or fails in another way.
+        // Call the function without arguments: an unknown function fails with its own error, others fail in other ways.
         let target = function.target.as_ref().map(|target| match self.is_namespace(target) {
             true => target.clone(),
             false => Box::new(IdedExpr { id, expr: Expr::Literal(LiteralValue::Null) }),
@@ -227,11 +230,15 @@ impl Guard<'_> {
             && let Some(pattern) = function.args.last()
             && let Expr::Literal(LiteralValue::String(text)) = &pattern.expr
         {
-            let regex = meter::compile(text)
+            let regex = (self.settings.compile_pattern)(text.inner())
                 .map_err(|error| self.error(pattern, format!("`{}` is not a pattern: {error}", text.inner())))?;
             self.patterns.insert(text.inner().to_owned(), regex);
         }
         Ok(())
+    }
+
+    fn unknown_name(&self, name: &str) -> String {
+        format!("unknown name `{name}`, the only variable is `{}`", self.settings.variable)
     }
 
     fn error(&self, expression: &IdedExpr, message: impl Into<String>) -> CompileError {
@@ -240,10 +247,10 @@ impl Guard<'_> {
     }
 }
 
-/// Wraps an expression so that its value is paid for.
-fn pay(expression: &mut IdedExpr) {
-    let paid = std::mem::take(expression);
-    *expression = call(paid.id, SPEND, vec![paid]);
+/// Wraps an expression so that the size of its value is charged.
+fn charge(expression: &mut IdedExpr) {
+    let charged = std::mem::take(expression);
+    *expression = call(charged.id, SPEND, vec![charged]);
 }
 
 fn call(id: u64, function: &str, args: Vec<IdedExpr>) -> IdedExpr {
