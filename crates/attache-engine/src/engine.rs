@@ -4,32 +4,32 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::attachment::{self, Attachment, AttachmentError, Attachments, Refusal};
+use crate::attachment::{self, AttachmentError, Attachments, Refusal};
+use crate::engine_parts::EngineParts;
 use crate::engine_view::EngineView;
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
+use crate::model::Model;
 use crate::models::Models;
 use crate::object::{Object, ObjectRef, Objects};
-use crate::order::{self, Stack, Stacking, Stacks};
+use crate::order::{self, Stack};
 use crate::policy::{Policies, Policy, PolicyId};
 use crate::problem::Problem;
 use crate::topology::{NodeId, Topology};
 
-/// A clone shares everything with it, and costs next to nothing.
+/// All objects with everything that is computed from them. A clone shares everything and is cheap.
+///
+/// The topology and the attachments are computed at once. Effective policies are computed when they are first asked for.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    pub(crate) objects: Objects,
-    pub(crate) kinds: Arc<Registry>,
-    pub(crate) policies: Policies,
-    pub(crate) topology: Topology,
-    pub(crate) attachments: Attachments,
-    pub(crate) models: Models,
-    /// What is wrong with the documents that describe kinds.
+    parts: EngineParts,
+    models: Models,
+    /// What is wrong with the documents that describe policy kinds.
     kind_problems: Arc<[Problem]>,
-    pub(crate) problems: OnceLock<Arc<[Problem]>>,
+    problems: OnceLock<Arc<[Problem]>>,
 }
 
 impl Engine {
-    /// Works out the topology and what is attached to it. Chains, and what they come to, are worked out when somebody asks.
+    /// Reads policies, builds the topology and attaches the policies to it.
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Engine {
         let (kinds, kind_problems) = Registry::new(built_in, &objects, &settings);
         let policies = Policies::read(&objects, &kinds);
@@ -38,38 +38,61 @@ impl Engine {
         let attachments = attachment::attach(&objects, &topology, &kinds, &policies);
         Engine {
             models: Models::new(&kinds, &policies),
-            objects,
-            kinds: Arc::new(kinds),
-            policies,
-            topology,
-            attachments,
+            parts: EngineParts { objects, kinds: Arc::new(kinds), policies, topology, attachments },
             kind_problems: kind_problems.into(),
             problems: OnceLock::new(),
         }
     }
 
+    /// An engine from parts that have the same models and problems.
+    pub(crate) fn with_equivalent_parts(&self, parts: EngineParts) -> Engine {
+        Engine { parts, ..self.clone() }
+    }
+
+    /// The same engine with other models of its kinds.
+    pub(crate) fn with_models(&self, models: Models) -> Engine {
+        Engine { models, ..self.clone() }
+    }
+
+    /// An engine of the same kinds from other parts.
+    pub(crate) fn with_parts(&self, parts: EngineParts, models: Models) -> Engine {
+        Engine { parts, models, kind_problems: Arc::clone(&self.kind_problems), problems: OnceLock::new() }
+    }
+
+    pub(crate) fn parts(&self) -> &EngineParts {
+        &self.parts
+    }
+
+    pub(crate) fn all_models(&self) -> &Models {
+        &self.models
+    }
+
+    /// All objects.
     pub fn objects(&self) -> &Objects {
-        &self.objects
+        &self.parts.objects
     }
 
+    /// The policy kinds.
     pub fn kinds(&self) -> &Registry {
-        &self.kinds
+        &self.parts.kinds
     }
 
+    /// The nodes that policies can target, and their links.
     pub fn topology(&self) -> &Topology {
-        &self.topology
+        &self.parts.topology
     }
 
+    /// Which policies are attached to which nodes, and why others are not.
     pub fn attachments(&self) -> &Attachments {
-        &self.attachments
+        &self.parts.attachments
     }
 
     /// What is wrong with the documents that describe kinds, and the like. What is wrong with a policy is in its status.
     pub fn problems(&self) -> &[Problem] {
         self.problems.get_or_init(|| {
             let mut problems = self.kind_problems.to_vec();
-            problems.extend(self.attachments.problems().cloned());
-            problems.extend(order::ties(&self.objects, &self.kinds, &self.policies));
+            problems.extend(self.parts.attachments.problems().cloned());
+            problems.extend(order::ties(&self.parts.objects, &self.parts.kinds, &self.parts.policies));
             problems.extend(self.bad_annotations());
             problems.into()
         })
@@ -77,23 +100,23 @@ impl Engine {
 
     /// Every policy, in the order of names.
     pub fn policies(&self) -> impl ExactSizeIterator<Item = (PolicyId, &Policy)> {
-        let mut policies: Vec<(PolicyId, &Policy)> = self.policies.iter().collect();
+        let mut policies: Vec<(PolicyId, &Policy)> = self.parts.policies.iter().collect();
         policies.sort_by(|(a, _), (b, _)| self.policy_id(*a).cmp(self.policy_id(*b)));
         policies.into_iter()
     }
 
     /// The policy that an object is.
     pub fn find_policy(&self, id: &ObjectRef) -> Option<PolicyId> {
-        self.objects.find(id).map(PolicyId).filter(|policy| self.policies.get(*policy).is_some())
+        self.parts.objects.find(id).map(PolicyId).filter(|policy| self.parts.policies.get(*policy).is_some())
     }
 
     pub fn policy(&self, id: PolicyId) -> &Policy {
-        &self.policies[id]
+        &self.parts.policies[id]
     }
 
     /// The object that a policy is.
     pub fn policy_object(&self, id: PolicyId) -> &Object {
-        &self.objects[id.0]
+        &self.parts.objects[id.0]
     }
 
     pub fn policy_id(&self, id: PolicyId) -> &ObjectRef {
@@ -108,7 +131,7 @@ impl Engine {
     }
 
     pub fn view(&self) -> EngineView<'_> {
-        EngineView { objects: &self.objects, topology: &self.topology, policies: &self.policies }
+        self.parts.view()
     }
 
     /// Works out every effective policy there is.
@@ -116,25 +139,27 @@ impl Engine {
         self.models().par_iter().for_each(|model| model.fold_all(self.view()));
     }
 
-    pub(crate) fn build_stacks(&self, id: KindId) -> Stacks {
-        let kind_of = |attachment: &&Attachment| self.policies[attachment.policy].kind;
-        let kind = self.kinds.get(id);
-        let is_own = |attachment: &&Attachment| self.kinds.leader(kind_of(attachment)) == id;
-        let yields_to = |attachment: &&Attachment| kind.yields_to(self.kinds.get(kind_of(attachment)));
-        let attached = self.attachments.attached();
-        self.stacking().stacks(id, attached.clone().filter(is_own), attached.filter(yields_to))
+    /// The models of all kinds that have policies, sorted by kind.
+    pub fn models(&self) -> &[Model] {
+        self.models.all(&self.parts)
     }
 
-    pub(crate) fn stacking(&self) -> Stacking<'_> {
-        Stacking { objects: &self.objects, kinds: &self.kinds, policies: &self.policies }
+    /// The model of a kind, or of the kind that leads it. `None` if it has no policies.
+    pub fn model(&self, kind: KindId) -> Option<&Model> {
+        self.models.get(&self.parts, kind)
+    }
+
+    /// All models restricted to some nodes and what they depend on. That is faster than to build them for all nodes.
+    pub fn models_at(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Model> {
+        self.models.restricted_to(&self.parts, &self.topology().leading_to(nodes).into(), |_| true)
     }
 
     /// The routes that should say how policies are inherited, and say something else.
     fn bad_annotations(&self) -> Vec<Problem> {
         let mut found: Vec<Problem> = Vec::new();
         for kind in self.models.kinds() {
-            if let DictatedBy::Annotation(annotation) = &self.kinds.get(kind).merging.dictated_by {
-                let routes = self.objects.each_of_kind("gateway.networking.k8s.io", "HTTPRoute");
+            if let DictatedBy::Annotation(annotation) = &self.parts.kinds.get(kind).merging.dictated_by {
+                let routes = self.parts.objects.each_of_kind("gateway.networking.k8s.io", "HTTPRoute");
                 found.extend(routes.filter_map(|(_, route)| annotation.check(route)));
             }
         }
@@ -143,11 +168,11 @@ impl Engine {
 
     /// Why a policy, or one of its targets, is not accepted: for what it is, and then because of others.
     pub fn refusals(&self, policy: PolicyId) -> Vec<Refusal> {
-        let attached = self.attachments.for_policy(policy);
+        let attached = self.parts.attachments.for_policy(policy);
         let mut conflicts: Vec<Refusal> = self
             .rivals(policy)
             .map(|(node, winner)| {
-                let target = self.topology.node_ref(&self.objects, node);
+                let target = self.view().node_ref(node);
                 let error = AttachmentError::Conflicted { winner: self.policy_id(winner).clone(), target };
                 Refusal { policy, target: None, error: Box::new(error) }
             })
@@ -164,8 +189,8 @@ impl Engine {
 
     /// The stacks that a policy is in, each once.
     pub(crate) fn stacks_of(&self, policy: PolicyId) -> impl Iterator<Item = &Stack> {
-        let stacks = self.policies.get(policy).and_then(|it| self.stacks(it.kind));
-        let mut nodes: Vec<NodeId> = self.attachments.for_policy(policy).to.iter().map(|it| it.node).collect();
+        let stacks = self.parts.policies.get(policy).and_then(|it| self.models.stacks(&self.parts, it.kind));
+        let mut nodes: Vec<NodeId> = self.parts.attachments.for_policy(policy).to.iter().map(|it| it.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
         nodes.into_iter().filter_map(move |node| stacks?.get(node))

@@ -1,8 +1,8 @@
 //! The parts of an engine that effective policies are computed from.
 
-use crate::object::Objects;
-use crate::policy::Policies;
-use crate::topology::Topology;
+use crate::object::{ObjectRef, Objects};
+use crate::policy::{Policies, PolicyId};
+use crate::topology::{NodeId, NodeRef, Topology};
 
 /// The objects, topology and policies of an engine, borrowed.
 ///
@@ -16,4 +16,16 @@ pub struct EngineView<'e> {
     pub topology: &'e Topology,
     /// The policies among the objects.
     pub policies: &'e Policies,
+}
+
+impl<'e> EngineView<'e> {
+    /// The reference of a policy.
+    pub fn policy_ref(self, policy: PolicyId) -> &'e ObjectRef {
+        &self.objects[policy.0].id
+    }
+
+    /// The reference of a node.
+    pub fn node_ref(self, node: NodeId) -> NodeRef {
+        self.topology.node_ref(self.objects, node)
+    }
 }

@@ -16,6 +16,7 @@ pub mod change;
 pub mod conditions;
 mod document;
 pub mod engine;
+mod engine_parts;
 pub mod engine_view;
 #[cfg(test)]
 mod fixture;

@@ -1,4 +1,4 @@
-//! The models of all kinds of which there are policies, each worked out when somebody asks for it.
+//! The models of all policy kinds that have policies. Each is built when it is first asked for.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -7,141 +7,146 @@ use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::chain::{Hierarchy, Shape};
-use crate::engine::Engine;
+use crate::engine_parts::EngineParts;
 use crate::kinds::{KindId, Registry};
 use crate::model::Model;
 use crate::order::Stacks;
 use crate::policy::Policies;
 use crate::topology::NodeId;
 
+/// One model for each kind that has policies. Kinds that are decided together have the model of the kind that leads them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Models {
-    /// In the order of kinds.
+    /// All models, sorted by kind, once all of them have been asked for.
     all: OnceLock<Vec<Model>>,
-    /// Until somebody asks for all of them.
-    apart: Vec<Apart>,
-    /// Kinds with the same one share it.
-    hierarchies: Vec<(Shape, OnceLock<Arc<Hierarchy>>)>,
+    /// Each model for itself, sorted by kind. Empty if the models were given.
+    lazy: Vec<LazyModel>,
+    /// The hierarchies of the lazy models. Kinds with the same shape share one.
+    hierarchies: Vec<LazyHierarchy>,
 }
 
+/// A model that is built when it is first asked for. Its stacks can be asked for alone.
 #[derive(Clone, Debug)]
-struct Apart {
+struct LazyModel {
     kind: KindId,
-    /// Which of the hierarchies it is.
+    /// The index of its hierarchy.
     hierarchy: usize,
     stacks: OnceLock<Stacks>,
     model: OnceLock<Model>,
 }
 
+/// A hierarchy that is built when the first model that has it is.
+#[derive(Clone, Debug)]
+struct LazyHierarchy {
+    shape: Shape,
+    hierarchy: OnceLock<Arc<Hierarchy>>,
+}
+
 impl Models {
+    /// Builds no model yet.
     pub fn new(kinds: &Registry, policies: &Policies) -> Models {
-        let led: HashSet<KindId> = policies.iter().map(|(_, policy)| kinds.leader(policy.kind)).collect();
+        let used: HashSet<KindId> = policies.iter().map(|(_, policy)| kinds.leader(policy.kind)).collect();
         let mut models = Models::default();
-        for (kind, it) in kinds.iter().filter(|(kind, _)| led.contains(kind)) {
+        for (kind, it) in kinds.iter().filter(|(kind, _)| used.contains(kind)) {
             let (shape, hierarchies) = (it.shape(), &mut models.hierarchies);
-            let known = hierarchies.iter().position(|(known, _)| *known == shape);
+            let known = hierarchies.iter().position(|known| known.shape == shape);
             let hierarchy = known.unwrap_or_else(|| {
-                hierarchies.push((shape, OnceLock::new()));
+                hierarchies.push(LazyHierarchy { shape, hierarchy: OnceLock::new() });
                 hierarchies.len() - 1
             });
-            let (stacks, model) = (OnceLock::new(), OnceLock::new());
-            models.apart.push(Apart { kind, hierarchy, stacks, model });
+            models.lazy.push(LazyModel { kind, hierarchy, stacks: OnceLock::new(), model: OnceLock::new() });
         }
         models
     }
 
-    /// The kinds, sorted.
+    /// Models that are built already, sorted by kind.
+    pub fn from_built(all: Vec<Model>) -> Models {
+        Models { all: all.into(), ..Models::default() }
+    }
+
+    /// The kinds that have a model, sorted.
     pub fn kinds(&self) -> impl Iterator<Item = KindId> {
-        let all = self.all.get().into_iter().flatten().map(|model| model.id);
-        let apart = self.apart.iter().map(|it| it.kind);
-        all.chain(apart.filter(|_| self.all.get().is_none()))
+        let built = self.all.get();
+        let lazy = self.lazy.iter().filter(move |_| built.is_none()).map(|it| it.kind);
+        built.into_iter().flatten().map(|model| model.id).chain(lazy)
     }
 
-    /// All that were worked out, to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Model> {
-        self.all.get_mut().into_iter().flatten()
+    /// All models, sorted by kind.
+    pub fn all(&self, parts: &EngineParts) -> &[Model] {
+        if self.all.get().is_none() {
+            // Build outside of `get_or_init`: rayon inside it can deadlock.
+            self.hierarchies.iter().for_each(|it| _ = it.get(parts));
+            self.lazy.par_iter().for_each(|it| _ = self.build(it, parts));
+        }
+        self.all.get_or_init(|| self.lazy.iter().map(|it| self.build(it, parts).clone()).collect())
     }
 
-    pub fn take(&mut self) -> Vec<Model> {
-        self.all.take().unwrap_or_default()
+    /// The model of one kind.
+    pub fn get(&self, parts: &EngineParts, kind: KindId) -> Option<&Model> {
+        let leader = parts.kinds.leader(kind);
+        match self.all.get() {
+            Some(all) => all.iter().find(|model| model.id == leader),
+            None => self.lazy.iter().find(|it| it.kind == leader).map(|it| self.build(it, parts)),
+        }
     }
 
-    pub fn put(&mut self, all: Vec<Model>) {
-        *self = Models { all: all.into(), ..Models::default() };
+    /// The stacks of one kind, without the rest of its model.
+    pub fn stacks(&self, parts: &EngineParts, kind: KindId) -> Option<&Stacks> {
+        let leader = parts.kinds.leader(kind);
+        match self.all.get() {
+            Some(all) => all.iter().find(|model| model.id == leader).map(Model::stacks),
+            None => self.lazy.iter().find(|it| it.kind == leader).map(|it| it.stacks(parts)),
+        }
+    }
+
+    /// The models of some kinds, restricted to some nodes. The nodes are in the order of the topology, and include all nodes
+    /// that they depend on. The models know nothing of other nodes, unless they have been built already.
+    pub fn restricted_to(
+        &self,
+        parts: &EngineParts,
+        nodes: &Arc<[NodeId]>,
+        is_wanted: impl Fn(KindId) -> bool,
+    ) -> Vec<Model> {
+        if let Some(all) = self.all.get() {
+            return all.iter().filter(|model| is_wanted(model.id)).cloned().collect();
+        }
+        let wanted: Vec<&LazyModel> = self.lazy.iter().filter(|it| is_wanted(it.kind)).collect();
+        let mut hierarchies: BTreeMap<usize, Arc<Hierarchy>> = BTreeMap::new();
+        for index in wanted.iter().map(|it| it.hierarchy) {
+            hierarchies.entry(index).or_insert_with(|| {
+                let shape = self.hierarchies[index].shape.clone();
+                Arc::new(Hierarchy::only(&parts.objects, &parts.topology, shape, Arc::clone(nodes)))
+            });
+        }
+        wanted.par_iter().map(|it| it.build(parts, Arc::clone(&hierarchies[&it.hierarchy]))).collect()
+    }
+
+    fn build<'m>(&'m self, lazy: &'m LazyModel, parts: &EngineParts) -> &'m Model {
+        if let Some(built) = lazy.model.get() {
+            return built;
+        }
+        let hierarchy = self.hierarchies[lazy.hierarchy].get(parts);
+        lazy.model.get_or_init(|| lazy.build(parts, hierarchy))
     }
 }
 
-impl Engine {
-    /// The kinds of which there are policies, sorted.
-    pub fn models(&self) -> &[Model] {
-        if self.models.all.get().is_none() {
-            // In parallel, and so not below: who waits for other threads must not keep them waiting.
-            self.models.hierarchies.iter().for_each(|it| _ = self.hierarchy(it));
-            self.models.apart.par_iter().for_each(|it| _ = self.model_apart(it));
+impl LazyModel {
+    fn stacks(&self, parts: &EngineParts) -> &Stacks {
+        self.stacks.get_or_init(|| parts.build_stacks(self.kind))
+    }
+
+    fn build(&self, parts: &EngineParts, hierarchy: Arc<Hierarchy>) -> Model {
+        Model::new(parts.view(), self.kind, parts.kinds.get(self.kind), hierarchy, self.stacks(parts).clone())
+    }
+}
+
+impl LazyHierarchy {
+    fn get(&self, parts: &EngineParts) -> Arc<Hierarchy> {
+        if let Some(built) = self.hierarchy.get() {
+            return Arc::clone(built);
         }
-        self.models.all.get_or_init(|| self.models.apart.iter().map(|it| self.model_apart(it).clone()).collect())
-    }
-
-    pub fn model(&self, kind: KindId) -> Option<&Model> {
-        let leader = self.kinds().leader(kind);
-        match self.models.all.get() {
-            Some(all) => all.iter().find(|model| model.id == leader),
-            None => self.models.apart.iter().find(|it| it.kind == leader).map(|it| self.model_apart(it)),
-        }
-    }
-
-    /// All models as far as they concern some nodes: of others they know nothing.
-    pub fn models_at(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Model> {
-        self.models_among(&self.topology().leading_to(nodes).into(), |_| true)
-    }
-
-    /// The same of some kinds, and of nodes that are in the order of the topology, with all on which they depend.
-    pub(crate) fn models_among(&self, nodes: &Arc<[NodeId]>, is_wanted: impl Fn(KindId) -> bool) -> Vec<Model> {
-        if let Some(all) = self.models.all.get() {
-            return all.iter().filter(|model| is_wanted(model.id)).cloned().collect();
-        }
-        let wanted: Vec<&Apart> = self.models.apart.iter().filter(|it| is_wanted(it.kind)).collect();
-        let mut hierarchies: BTreeMap<usize, Arc<Hierarchy>> = BTreeMap::new();
-        for at in wanted.iter().map(|it| it.hierarchy) {
-            hierarchies.entry(at).or_insert_with(|| {
-                let (shape, _) = &self.models.hierarchies[at];
-                Arc::new(Hierarchy::only(self.objects(), self.topology(), shape.clone(), Arc::clone(nodes)))
-            });
-        }
-        wanted.par_iter().map(|it| self.build_model(it, Arc::clone(&hierarchies[&it.hierarchy]))).collect()
-    }
-
-    /// What is on each node, of a kind and those that decide with it.
-    pub(crate) fn stacks(&self, kind: KindId) -> Option<&Stacks> {
-        let leader = self.kinds().leader(kind);
-        match self.models.all.get() {
-            Some(all) => all.iter().find(|model| model.id == leader).map(Model::stacks),
-            None => self.models.apart.iter().find(|it| it.kind == leader).map(|it| self.stacks_apart(it)),
-        }
-    }
-
-    fn stacks_apart<'e>(&'e self, it: &'e Apart) -> &'e Stacks {
-        it.stacks.get_or_init(|| self.build_stacks(it.kind))
-    }
-
-    fn build_model(&self, it: &Apart, hierarchy: Arc<Hierarchy>) -> Model {
-        Model::new(self.view(), it.kind, self.kinds().get(it.kind), hierarchy, self.stacks_apart(it).clone())
-    }
-
-    fn model_apart<'e>(&'e self, it: &'e Apart) -> &'e Model {
-        if let Some(known) = it.model.get() {
-            return known;
-        }
-        let hierarchy = self.hierarchy(&self.models.hierarchies[it.hierarchy]);
-        it.model.get_or_init(|| self.build_model(it, hierarchy))
-    }
-
-    fn hierarchy(&self, (shape, hierarchy): &(Shape, OnceLock<Arc<Hierarchy>>)) -> Arc<Hierarchy> {
-        if let Some(known) = hierarchy.get() {
-            return Arc::clone(known);
-        }
-        // In parallel, and so not below.
-        let built = Arc::new(Hierarchy::new(self.objects(), self.topology(), shape.clone()));
-        Arc::clone(hierarchy.get_or_init(|| built))
+        // Build outside of `get_or_init`: rayon inside it can deadlock.
+        let built = Arc::new(Hierarchy::new(&parts.objects, &parts.topology, self.shape.clone()));
+        Arc::clone(self.hierarchy.get_or_init(|| built))
     }
 }

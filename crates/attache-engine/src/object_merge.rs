@@ -30,7 +30,7 @@ impl Engine {
                 let own = path.resolve(&object.body).unwrap_or(&Value::Null);
                 for &(chain, _) in model.chains_at(self.view(), self.node_of(model, object, id, &path)) {
                     let said = without_empty(own);
-                    let effective = model.over(self.view(), chain, &said);
+                    let effective = model.effective_over(self.view(), chain, &said);
                     let set = effective.spec.clone().unwrap_or_default();
                     let value = with_empty(&set, own);
                     merged.push(Merged { path: path.clone(), chain, own: said, value, effective });

@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use crate::attachment::{Attachment, AttachmentError, Refusal, RejectionReason};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
-use crate::model::{Free, Model};
+use crate::model::{Model, NamespaceFreePaths};
 use crate::policy::PolicyId;
 use crate::tally::{Tally, policy_tally};
 use crate::topology::NodeId;
@@ -99,7 +99,7 @@ impl Engine {
 
     /// The status of a policy.
     pub fn policy_status(&self, policy: PolicyId) -> PolicyStatus {
-        let model = self.policies.get(policy).and_then(|it| self.model(it.kind));
+        let model = self.parts().policies.get(policy).and_then(|it| self.model(it.kind));
         let tally = model.map(|model| policy_tally(model.tallies(self.view()), policy)).unwrap_or_default();
         let is_its = |attachment: &Attachment| attachment.policy == policy;
         let is_accepted = self.stacks_of(policy).any(|stack| stack.accepted.iter().any(is_its));
@@ -157,11 +157,11 @@ impl Engine {
         let view = self.view();
         let mut below: HashMap<(NodeId, ChainId), Vec<PolicyId>> = HashMap::new();
         let mut affected: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
-        let mut free = Free::default();
+        let mut paths = NamespaceFreePaths::default();
         let mut in_chains: HashMap<ChainId, Vec<PolicyId>> = HashMap::new();
         for node in nodes {
             // Nothing contributes beyond the effective targets.
-            if model.is_beyond(view, node) {
+            if model.is_below_targets(view, node) {
                 continue;
             }
             let is_target = model.is_effective_target(view, node);
@@ -177,10 +177,10 @@ impl Engine {
                 policies.sort();
                 policies.dedup();
                 affected.entry(node).or_default().extend(&policies);
-                for (above, known) in model.above_on(view, node, chain, &mut free) {
+                for (above, known) in model.policies_at_unlinked_ancestors(view, node, chain, &mut paths) {
                     affected.entry(above).or_default().extend(policies.iter().filter(|it| known.contains(it)));
                 }
-                for (parent, before) in model.before(view, node, chain) {
+                for (parent, before) in model.preceding_chains(view, node, chain) {
                     if before == ChainId::EMPTY {
                         continue;
                     }

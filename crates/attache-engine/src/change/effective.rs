@@ -8,6 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use super::{EffectiveChange, ScopeRef, leaf_changes};
 use crate::chain::ChainId;
 use crate::engine::Engine;
+use crate::engine_view::EngineView;
 use crate::model::{Model, NodeMapping};
 use crate::object::GroupKind;
 use crate::topology::{NodeId, NodeRef};
@@ -20,22 +21,26 @@ pub(crate) fn effective_changes(before: &Engine, after: &Engine) -> Vec<Effectiv
             kinds.entry(model.group_kind()).or_default()[side] = Some(model);
         }
     }
-    let engines = [before, after];
+    let views = [before.view(), after.view()];
     let mapping = NodeMapping::new(before.view(), after.view());
+    let have_same_kinds = before.kinds().iter().eq(after.kinds().iter());
     let changes_of_kind = |(_, models): (GroupKind, [Option<&Model>; 2])| {
-        let unchanged = unchanged_nodes(engines, models, &mapping);
+        let unchanged = match models {
+            [Some(before), Some(after)] if have_same_kinds => unchanged_nodes(views, [before, after], &mapping),
+            _ => Default::default(),
+        };
         let targets = [0, 1].map(|side| {
-            let all = models[side].into_iter().flat_map(|model| model.effective_targets(engines[side].view()));
+            let all = models[side].into_iter().flat_map(|model| model.effective_targets(views[side]));
             all.filter(|target| !unchanged[side].contains(target)).collect()
         });
-        changes_at(engines, models, targets)
+        changes_at(views, models, targets)
     };
     kinds.into_iter().flat_map(changes_of_kind).collect()
 }
 
 /// Compares the effective policies of one kind at some effective targets of each side.
 pub(crate) fn changes_at(
-    engines: [&Engine; 2],
+    views: [EngineView<'_>; 2],
     models: [Option<&Model>; 2],
     targets: [Vec<NodeId>; 2],
 ) -> Vec<EffectiveChange> {
@@ -45,8 +50,8 @@ pub(crate) fn changes_at(
     for side in 0..2 {
         let Some(model) = models[side] else { continue };
         for target in &targets[side] {
-            model.scopes(engines[side].view(), *target, &mut |scope| {
-                let mut number = |node| nodes.number(engines[side], side, node);
+            model.scopes(views[side], *target, &mut |scope| {
+                let mut number = |node| nodes.number(views[side], side, node);
                 let numbered = (scope.nodes.iter().map(|node| number(*node)).collect(), scope.from.map(&mut number));
                 scopes.entry(numbered).or_default()[side] = Some(scope.chain);
             });
@@ -58,9 +63,9 @@ pub(crate) fn changes_at(
         changes.entry(*chains).or_insert_with(|| {
             let [before, after] = [0, 1].map(|side| {
                 let (model, chain) = (models[side]?, chains[side]?);
-                (chain != ChainId::EMPTY).then(|| Arc::clone(model.effective(engines[side].view(), chain)))
+                (chain != ChainId::EMPTY).then(|| Arc::clone(model.effective(views[side], chain)))
             });
-            let leaves = leaf_changes(engines, [before.as_deref(), after.as_deref()])?;
+            let leaves = leaf_changes(views, [before.as_deref(), after.as_deref()])?;
             Some(EffectiveChange { policy_kind: policy_kind.clone(), scopes: Vec::new(), before, after, leaves })
         });
     }
@@ -93,10 +98,10 @@ struct SharedNodes {
 }
 
 impl SharedNodes {
-    fn number(&mut self, engine: &Engine, side: usize, node: NodeId) -> u32 {
+    fn number(&mut self, view: EngineView<'_>, side: usize, node: NodeId) -> u32 {
         let SharedNodes { refs, numbers, by_id } = self;
         *by_id[side].entry(node).or_insert_with(|| {
-            let node = Arc::new(engine.topology().node_ref(engine.objects(), node));
+            let node = Arc::new(view.node_ref(node));
             *numbers.entry(node).or_insert_with_key(|node| {
                 refs.push(Arc::clone(node));
                 refs.len() as u32 - 1
@@ -128,17 +133,16 @@ impl SharedNodes {
 }
 
 /// The nodes of each side whose scopes cannot have changed. Finding them is much faster than comparing all scopes.
-fn unchanged_nodes(engines: [&Engine; 2], models: [Option<&Model>; 2], mapping: &NodeMapping) -> [HashSet<NodeId>; 2] {
-    let [kinds_before, kinds_after] = engines.map(|engine| engine.kinds().iter().map(|(_, kind)| kind));
-    let [Some(before), Some(after)] = models else { return [HashSet::new(), HashSet::new()] };
-    if !kinds_before.eq(kinds_after) {
-        return [HashSet::new(), HashSet::new()];
-    }
-    let here = before.unchanged(engines[0].view(), after, engines[1].view(), mapping);
+fn unchanged_nodes(
+    views: [EngineView<'_>; 2],
+    [before, after]: [&Model; 2],
+    mapping: &NodeMapping,
+) -> [HashSet<NodeId>; 2] {
+    let here = before.unchanged(views[0], after, views[1], mapping);
     let there: HashSet<NodeId> = here.iter().filter_map(|node| mapping.node(*node)).collect();
     // Scopes that end at nodes with the same reference cannot be distinguished: all of the nodes are unchanged, or none.
     let are_all_unchanged = |side: usize, node: NodeId, unchanged: &HashSet<NodeId>| {
-        engines[side].topology().same_named(node).all(|it| unchanged.contains(&it))
+        views[side].topology.same_named(node).all(|it| unchanged.contains(&it))
     };
     let pairs = here.iter().filter_map(|node| Some((*node, mapping.node(*node)?)));
     let pairs = pairs.filter(|(node, twin)| are_all_unchanged(0, *node, &here) && are_all_unchanged(1, *twin, &there));

@@ -3,48 +3,51 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Leaf, LeafChange, LeafPath};
-use crate::engine::Engine;
+use crate::engine_view::EngineView;
 use crate::fold::{EffectivePolicy, ValueOrigin};
 use crate::object::ObjectRef;
 use crate::value::{Path, Segment, Value};
 
 /// The values that differ between two effective policies. `None` if the policies are the same; an empty list if the same
 /// policies apply in another order.
-pub(crate) fn leaf_changes(engines: [&Engine; 2], effective: [Option<&EffectivePolicy>; 2]) -> Option<Vec<LeafChange>> {
+pub(crate) fn leaf_changes(
+    views: [EngineView<'_>; 2],
+    effective: [Option<&EffectivePolicy>; 2],
+) -> Option<Vec<LeafChange>> {
     let mut all: BTreeMap<LeafPath, [Option<Leaf>; 2]> = BTreeMap::new();
     for side in 0..2 {
-        for (path, leaf) in effective[side].into_iter().flat_map(|effective| leaves(engines[side], effective)) {
+        for (path, leaf) in effective[side].into_iter().flat_map(|effective| leaves(views[side], effective)) {
             all.entry(path).or_default()[side] = Some(leaf);
         }
     }
     let differing = all.into_iter().filter(|(_, [before, after])| before != after);
     let leaves: Vec<LeafChange> = differing.map(|(path, [before, after])| LeafChange { path, before, after }).collect();
-    (!leaves.is_empty() || order_differs(engines, effective)).then_some(leaves)
+    (!leaves.is_empty() || order_differs(views, effective)).then_some(leaves)
 }
 
 /// Whether policies that all apply do so in another order.
-fn order_differs(engines: [&Engine; 2], effective: [Option<&EffectivePolicy>; 2]) -> bool {
+fn order_differs(views: [EngineView<'_>; 2], effective: [Option<&EffectivePolicy>; 2]) -> bool {
     let [before, after] = [0, 1].map(|side| {
         let applied = effective[side].into_iter().flat_map(|effective| &effective.applied);
-        applied.map(move |applied| engines[side].policy_id(applied.policy))
+        applied.map(move |applied| views[side].policy_ref(applied.policy))
     });
     !before.eq(after)
 }
 
 /// The leaves of an effective policy, each with the policies that set it. Where all policies apply, each is one leaf.
-fn leaves(engine: &Engine, effective: &EffectivePolicy) -> Vec<(LeafPath, Leaf)> {
+fn leaves(view: EngineView<'_>, effective: &EffectivePolicy) -> Vec<(LeafPath, Leaf)> {
     let mut found = Vec::new();
     if let Some(spec) = &effective.spec {
         flatten(spec, &mut Vec::new(), &mut |path, value| {
             let path = Path::new(path.to_vec());
-            let policies = setters(engine, &effective.origins, &path);
+            let policies = setters(view, &effective.origins, &path);
             found.push((LeafPath::Field(path), Leaf { value: value.clone(), policies }));
         });
     }
     // A policy whose items apply one by one is there several times.
     let mut applied: BTreeMap<&ObjectRef, Vec<Value>> = BTreeMap::new();
     for it in &effective.applied {
-        applied.entry(engine.policy_id(it.policy)).or_default().push(it.spec.clone());
+        applied.entry(view.policy_ref(it.policy)).or_default().push(it.spec.clone());
     }
     found.extend(applied.into_iter().map(|(policy, mut specs)| {
         let value = if specs.len() == 1 { specs.remove(0) } else { Value::list(specs) };
@@ -54,8 +57,8 @@ fn leaves(engine: &Engine, effective: &EffectivePolicy) -> Vec<(LeafPath, Leaf)>
 }
 
 /// The policy that sets the value at `path` or one that contains it; otherwise the policies that set parts of it.
-fn setters(engine: &Engine, origins: &[ValueOrigin], path: &Path) -> Vec<ObjectRef> {
-    let name = |origin: &ValueOrigin| engine.policy_id(origin.policy).clone();
+fn setters(view: EngineView<'_>, origins: &[ValueOrigin], path: &Path) -> Vec<ObjectRef> {
+    let name = |origin: &ValueOrigin| view.policy_ref(origin.policy).clone();
     if let Some(origin) = origins.iter().find(|origin| path.starts_with(&origin.path)) {
         return vec![name(origin)];
     }

@@ -1,4 +1,4 @@
-//! What a batch made different.
+//! Stage 5: what a batch changed, for those who ask.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,95 +6,129 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::contribution_counts::{TargetContributions, uncounted};
-use super::effects::{Effects, OfKind};
-use super::impact_region::ImpactRegion;
+use super::compare::{Differences, KindDifferences, TargetContributors, status, uncounted_nodes};
+use super::update::{ImpactRegion, Update};
 use crate::change::{
-    AffectedTargets, Changes, EffectiveChange, StatusChange, TargetChange, changes_at, effective_changes, same_status,
+    AffectedTargets, Changes, EffectiveChange, StatusChange, TargetChange, changes_at, effective_changes,
     status_changes, target_changes,
 };
 use crate::engine::Engine;
 use crate::lint::{Finding, lint, lint_region};
 use crate::policy::PolicyId;
-use crate::topology::NodeId;
+use crate::topology::{NeedsRebuild, NodeId};
 
-/// What a batch made different. It is put into words when somebody looks.
+/// What a batch of edits changed. The changes are found when they are asked for.
 #[derive(Debug)]
 pub struct Report {
+    /// The engine before the batch.
     pub before: Arc<Engine>,
+    /// The engine after the batch.
     pub after: Arc<Engine>,
-    /// What was followed step by step; without it the two are compared as a whole.
-    effects: Option<Effects>,
-    /// Before and after, with the models with which it was followed: both have those of kinds of which only one has
-    /// policies.
-    sides: [Arc<Engine>; 2],
-    /// What these models know of, unless it is everything.
-    around: Option<ImpactRegion>,
+    comparison: Comparison,
+}
+
+/// How the changes between the two engines are found.
+#[derive(Debug)]
+enum Comparison {
+    /// The engine was updated, and the update knows what differs.
+    Updated {
+        /// The engines before and after the batch, with the models that were updated.
+        sides: [Arc<Engine>; 2],
+        differences: Box<Differences>,
+        /// The region that the models cover. `None` if they cover everything.
+        region: Option<Box<ImpactRegion>>,
+    },
+    /// The engines were built independently of each other, and are compared as a whole.
+    Whole { reason: Option<NeedsRebuild> },
 }
 
 impl Report {
-    pub(super) fn nothing(engine: Arc<Engine>) -> Report {
-        let effects = Effects { affected: Some(Vec::new()), ..Effects::default() };
-        Report { effects: Some(effects), ..Report::between(Arc::clone(&engine), engine) }
+    /// Nothing changed that other objects depend on.
+    pub(super) fn unchanged(before: Arc<Engine>, after: Arc<Engine>) -> Report {
+        let sides = [Arc::clone(&before), Arc::clone(&after)];
+        let differences = Box::new(Differences::none(true));
+        Report { before, after, comparison: Comparison::Updated { sides, differences, region: None } }
     }
 
-    pub(super) fn of(
-        before: Arc<Engine>,
-        after: Arc<Engine>,
-        sides: [Arc<Engine>; 2],
-        effects: Effects,
-        around: Option<ImpactRegion>,
-    ) -> Report {
-        Report { before, after, effects: Some(effects), sides, around }
+    /// The batch was applied incrementally.
+    pub(super) fn updated(before: Arc<Engine>, after: Arc<Engine>, update: Update) -> Report {
+        let Update { sides, differences, region, .. } = update;
+        let (differences, region) = (Box::new(differences), region.map(Box::new));
+        Report { before, after, comparison: Comparison::Updated { sides, differences, region } }
     }
 
-    /// Of two states that are built independently of one another.
+    /// Everything was built again.
+    pub(super) fn rebuilt(before: Arc<Engine>, after: Arc<Engine>, reason: NeedsRebuild) -> Report {
+        Report { before, after, comparison: Comparison::Whole { reason: Some(reason) } }
+    }
+
+    /// Compares two engines that were built independently of each other.
     pub fn between(before: Arc<Engine>, after: Arc<Engine>) -> Report {
-        Report { sides: [Arc::clone(&before), Arc::clone(&after)], before, after, effects: None, around: None }
+        Report { before, after, comparison: Comparison::Whole { reason: None } }
     }
 
-    pub fn is_empty(&self) -> bool {
-        match &self.effects {
-            Some(effects) => !effects.any && effects.policies.is_empty() && self.targets().is_empty(),
-            None => self.effective().is_empty() && self.policies().is_empty() && self.targets().is_empty(),
+    /// Why the batch was not applied incrementally. `None` if it was.
+    pub fn rebuild_reason(&self) -> Option<NeedsRebuild> {
+        match self.comparison {
+            Comparison::Updated { .. } => None,
+            Comparison::Whole { reason } => reason,
         }
     }
 
-    /// Every scope that came, went, or has something else in force, grouped by what changes.
-    pub fn effective(&self) -> Vec<EffectiveChange> {
-        let Some(effects) = &self.effects else { return effective_changes(&self.before, &self.after) };
-        let [before, after] = [&*self.sides[0], &*self.sides[1]];
-        let of_kind = |it: &OfKind| {
-            let model = &after.models()[it.at];
-            let models = [before.model(model.id), Some(model)];
-            let mut targets = it.targets.clone();
-            let refolded = it.refolded.nodes(after, model, &it.others);
-            let same_named = refolded.iter().flat_map(|node| after.topology.same_named(*node));
-            let refolded: BTreeSet<NodeId> = refolded.iter().copied().chain(same_named).collect();
-            for ((targets, engine), model) in targets.iter_mut().zip([before, after]).zip(models) {
-                let is_target = |node: &&NodeId| {
-                    engine.topology.has(**node)
-                        && model.is_some_and(|model| model.is_effective_target(engine.view(), **node))
-                };
-                targets.extend(refolded.iter().filter(is_target));
+    /// Whether no effective policy, no status of a policy, and no set of policies that affect a target changed.
+    pub fn is_empty(&self) -> bool {
+        match &self.comparison {
+            Comparison::Updated { differences, .. } => {
+                !differences.has_effective && differences.policies.is_empty() && self.targets().is_empty()
             }
-            changes_at([before, after], models, targets)
-        };
-        effects.kinds.par_iter().flat_map_iter(of_kind).collect()
+            Comparison::Whole { .. } => {
+                self.effective().is_empty() && self.policies().is_empty() && self.targets().is_empty()
+            }
+        }
     }
 
-    /// Every policy that came, went, or has another status, in the order of names.
+    /// The scopes that were added or removed, or whose effective policy changed, grouped by what changed.
+    pub fn effective(&self) -> Vec<EffectiveChange> {
+        match &self.comparison {
+            Comparison::Updated { sides, differences, .. } => {
+                differences.kinds.par_iter().flat_map_iter(|kind| effective_changes_of(sides, kind)).collect()
+            }
+            Comparison::Whole { .. } => effective_changes(&self.before, &self.after),
+        }
+    }
+
+    /// The policies that were added or removed, or whose status changed, sorted.
     pub fn policies(&self) -> Vec<StatusChange> {
-        let Some(effects) = &self.effects else { return status_changes(&self.before, &self.after) };
-        let changed = effects.policies.iter().map(|policy| {
-            let status = |engine: &Engine| engine.policies.get(*policy).map(|_| engine.policy_status(*policy));
-            let [before, after] = [0, 1].map(|side| status(&self.sides[side]));
+        let Comparison::Updated { sides, differences, .. } = &self.comparison else {
+            return status_changes(&self.before, &self.after);
+        };
+        let changed = differences.policies.iter().map(|policy| {
+            let [before, after] = [0, 1].map(|side| status(&sides[side], *policy));
             let engine = if after.is_some() { &self.after } else { &self.before };
             StatusChange { policy: engine.policy_id(*policy).clone(), before, after }
         });
         let mut changed: Vec<StatusChange> = changed.collect();
         changed.sort_by(|a, b| a.policy.cmp(&b.policy));
         changed
+    }
+
+    /// The targets that are affected by other policies than before, sorted.
+    pub fn targets(&self) -> Vec<TargetChange> {
+        let Comparison::Updated { sides, differences, .. } = &self.comparison else {
+            return target_changes(&self.before, &self.after);
+        };
+        let Some(counted) = &differences.targets else { return target_changes(&self.before, &self.after) };
+        let mut targets = AffectedTargets::default();
+        for it in counted.iter().cloned().chain(uncounted_targets(sides, &differences.kinds)) {
+            for (side, (engine, policies)) in
+                [(&self.before, &it.before), (&self.after, &it.after)].into_iter().enumerate()
+            {
+                if engine.topology().has(it.node) {
+                    targets.add(side, engine, it.node, policies);
+                }
+            }
+        }
+        targets.changes()
     }
 
     /// Everything that the batch changes, with the lint findings that it causes and fixes.
@@ -108,84 +142,64 @@ impl Report {
         }
     }
 
-    /// What is wrong on each side; where that is known to be the same, it may be left out.
+    /// The lint findings of both sides. Those that are known to be the same can be left out.
     fn findings(&self) -> [Vec<Finding>; 2] {
-        let lint = |side: usize| match &self.around {
-            Some(ImpactRegion { objects, policies, .. }) => lint_region(&self.sides[side], &objects[side], policies),
-            None => lint(&self.sides[side], &[]),
+        let find = |side: usize| match &self.comparison {
+            Comparison::Updated { sides, region: Some(region), .. } => {
+                lint_region(&sides[side], &region.objects[side], &region.policies)
+            }
+            Comparison::Updated { sides, region: None, .. } => lint(&sides[side], &[]),
+            Comparison::Whole { .. } => lint([&*self.before, &*self.after][side], &[]),
         };
-        rayon::join(|| lint(0), || lint(1)).into()
-    }
-
-    /// Every target that other policies affect than before, in the order of names.
-    pub fn targets(&self) -> Vec<TargetChange> {
-        let known = self.effects.as_ref().and_then(|effects| Some((effects, effects.affected.as_deref()?)));
-        let Some((effects, affected)) = known else { return target_changes(&self.before, &self.after) };
-        let mut affected = affected.to_vec();
-        affected.extend(self.uncounted(effects));
-        targets(&affected, &self.before, &self.after)
-    }
-
-    /// Who affects what lies below, where others may.
-    fn uncounted(&self, effects: &Effects) -> Vec<TargetContributions> {
-        let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
-        for it in &effects.kinds {
-            let after = &self.sides[1];
-            let model = &after.models()[it.at];
-            let mut shifted = it.refolded.nodes(after, model, &it.shifting);
-            shifted.extend(&it.shifted);
-            for engine in &self.sides {
-                if let Some(model) = engine.model(model.id) {
-                    nodes.extend(uncounted(engine.view(), model, shifted.iter().copied()));
-                }
-            }
-        }
-        if nodes.is_empty() {
-            return Vec::new();
-        }
-        let mut affected: BTreeMap<NodeId, [Vec<PolicyId>; 2]> = BTreeMap::new();
-        for (side, engine) in self.sides.iter().enumerate() {
-            let there = nodes.iter().copied().filter(|node| engine.topology.has(*node));
-            let within = engine.topology.below(there);
-            for status in engine.target_statuses_within(engine.models(), &within) {
-                if nodes.contains(&status.target) {
-                    affected.entry(status.target).or_default()[side] = status.affected_by;
-                }
-            }
-        }
-        affected.into_iter().map(|(node, [before, after])| TargetContributions { node, before, after }).collect()
+        rayon::join(|| find(0), || find(1)).into()
     }
 }
 
-impl Effects {
-    /// Takes those of the policies whose attachments or conflicts may be others that have another status.
-    pub(super) fn concern(&mut self, before: &Engine, after: &Engine, policies: BTreeSet<PolicyId>) {
-        for policy in policies {
-            let status = |engine: &Engine| engine.policies.get(policy).map(|_| engine.policy_status(policy));
-            let is_same = match (status(before), status(after)) {
-                (Some(was), Some(is)) => same_status([before, after], [&was, &is]),
-                (None, None) => true,
-                _ => false,
-            };
-            match is_same {
-                true => self.policies.remove(&policy),
-                false => self.policies.insert(policy),
-            };
-        }
+/// The changes of one kind, at its targets that can differ.
+fn effective_changes_of(sides: &[Arc<Engine>; 2], kind: &KindDifferences) -> Vec<EffectiveChange> {
+    let models = [0, 1].map(|side| sides[side].models().get(kind.model));
+    let views = [0, 1].map(|side| sides[side].view());
+    let Some(model) = models[1] else { return Vec::new() };
+    let refolded = kind.refolded.nodes(views[1], model, &kind.refolded_effective);
+    let same_named = refolded.iter().flat_map(|node| views[1].topology.same_named(*node));
+    let refolded: BTreeSet<NodeId> = refolded.iter().copied().chain(same_named).collect();
+    let mut targets = kind.targets.clone();
+    for ((targets, view), model) in targets.iter_mut().zip(views).zip(models) {
+        let is_target = |node: &&NodeId| {
+            view.topology.has(**node) && model.is_some_and(|model| model.is_effective_target(view, **node))
+        };
+        targets.extend(refolded.iter().filter(is_target));
     }
+    changes_at(views, models, targets)
 }
 
-/// The targets that are affected by other policies than before.
-fn targets(affected: &[TargetContributions], before: &Engine, after: &Engine) -> Vec<TargetChange> {
-    let mut targets = AffectedTargets::default();
-    for it in affected {
-        for (side, (engine, policies)) in [(before, &it.before), (after, &it.after)].into_iter().enumerate() {
-            if engine.topology.has(it.node) {
-                targets.add(side, engine, it.node, policies);
+/// The targets without contribution counts to which other policies can contribute.
+fn uncounted_targets(sides: &[Arc<Engine>; 2], kinds: &[KindDifferences]) -> Vec<TargetContributors> {
+    let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
+    for kind in kinds {
+        let Some(model) = sides[1].models().get(kind.model) else { continue };
+        let mut targets = kind.refolded.nodes(sides[1].view(), model, &kind.refolded_contributors);
+        targets.extend(&kind.recontributed);
+        for engine in sides {
+            if let Some(model) = engine.models().get(kind.model) {
+                nodes.extend(uncounted_nodes(engine.view(), model, targets.iter().copied()));
             }
         }
     }
-    targets.changes()
+    if nodes.is_empty() {
+        return Vec::new();
+    }
+    let mut affected: BTreeMap<NodeId, [Vec<PolicyId>; 2]> = BTreeMap::new();
+    for (side, engine) in sides.iter().enumerate() {
+        let existing = nodes.iter().copied().filter(|node| engine.topology().has(*node));
+        let within = engine.topology().below(existing);
+        for status in engine.target_statuses_within(engine.models(), &within) {
+            if nodes.contains(&status.target) {
+                affected.entry(status.target).or_default()[side] = status.affected_by;
+            }
+        }
+    }
+    affected.into_iter().map(|(node, [before, after])| TargetContributors { node, before, after }).collect()
 }
 
 fn unsuppressed(mut findings: Vec<Finding>) -> Vec<Finding> {

@@ -56,7 +56,7 @@ impl<'e> FoldFacts<'e> {
     /// Facts about some policies, as far as the engine has them.
     pub fn for_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>) -> FoldFacts<'e> {
         engine.build_tallies();
-        let existing = policies.iter().copied().filter(|policy| engine.policies.get(*policy).is_some());
+        let existing = policies.iter().copied().filter(|policy| engine.parts().policies.get(*policy).is_some());
         let statuses = existing.map(|policy| engine.policy_status(policy)).collect();
         FoldFacts::new(engine, statuses, engine.models().iter())
     }

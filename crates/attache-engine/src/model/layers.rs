@@ -1,4 +1,4 @@
-//! The layers of a chain, as the fold takes them.
+//! A chain as the layers that the fold takes.
 
 use super::Model;
 use crate::attachment::Attachment;
@@ -14,9 +14,9 @@ impl Model {
         fold(self.fold_input(view, chain, &self.layers(view, chain), own))
     }
 
-    /// How a chain comes to what it does, block by block; over a value that the object itself has, if it has one.
+    /// How the effective policy of a chain is merged, block by block. `own` is a value that the target itself sets.
     pub fn trace(&self, view: EngineView<'_>, chain: ChainId, own: Option<&Value>) -> FoldTrace {
-        let model = self.with(chain);
+        let model = self.with_chain(chain);
         trace(model.fold_input(view, chain, &model.layers(view, chain), own))
     }
 
@@ -31,10 +31,10 @@ impl Model {
         FoldInput { kind: &self.kind, units: &self.units, policies: view.policies, layers, context, own }
     }
 
-    /// The policies of a chain, lowest first. After an update a chain may still name nodes that were removed: no scope has
-    /// such a chain, and those nodes have no layer.
+    /// The layers of a chain, lowest first: one for each node that has policies. After an update a chain may still name
+    /// nodes that were removed: no scope has such a chain, and those nodes have no layer.
     pub fn layers(&self, view: EngineView<'_>, chain: ChainId) -> Vec<Layer<'_>> {
-        let chains = &self.with(chain).chains;
+        let chains = &self.with_chain(chain).chains;
         let from = chains.from(chain);
         let nodes = chains.links(chain).filter_map(Link::node);
         nodes.filter_map(|node| self.layer(view, node, from)).collect()
@@ -51,15 +51,15 @@ impl Model {
             inheritance: self.inheritance(view, node),
         };
         if let Some(stack) = self.stacks.get(node) {
-            let meant = |attachment: &Attachment| attachment.from.is_none() || attachment.from == from;
-            layer.accepted.extend(stack.accepted.iter().filter(|it| meant(it)));
+            let applies = |attachment: &Attachment| attachment.from.is_none() || attachment.from == from;
+            layer.accepted.extend(stack.accepted.iter().filter(|it| applies(it)));
             layer.yields = &stack.yields;
-            layer.rejected.extend(stack.rejected.iter().filter(|(it, _)| meant(it)).map(|(a, b)| (a, b)));
+            layer.rejected.extend(stack.rejected.iter().filter(|(it, _)| applies(it)).map(|(a, b)| (a, b)));
         }
         Some(layer)
     }
 
-    /// What the route of a node says of how its policies meet those below.
+    /// How the annotation of a route says that its policies are inherited.
     fn inheritance(&self, view: EngineView<'_>, node: NodeId) -> Option<Inheritance> {
         let DictatedBy::Annotation(annotation) = &self.kind.merging.dictated_by else { return None };
         let it = &view.topology[node];

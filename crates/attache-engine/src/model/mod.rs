@@ -1,11 +1,23 @@
-//! One kind of policy over the whole topology: which chains reach each node, and what each chain comes to.
+//! The policies of one kind over the whole topology: which chains reach each node, and the effective policy of each chain.
+//!
+//! ```text
+//! hierarchy + stacks ─→ propagate   the chains that reach each node, interned as sets
+//!                       ├ scopes      the paths from the roots to a node, listed on demand
+//!                       └ layers      a chain as the layers that the fold takes
+//! an edited topology ─→ update      the chains of the nodes that depend on the edit
+//!                       ├ ref_counts  which chains and sets are still used
+//!                       └ unchanged   which nodes are the same in two independent states
+//! ```
+//!
+//! Backends have many parents, and most kinds have their effective targets above them. The chains of backends are therefore
+//! computed when they are first asked for: see [`Model::is_below_targets`].
 
-mod follow;
 mod layers;
 mod propagate;
 mod ref_counts;
 mod scopes;
 mod unchanged;
+mod update;
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,45 +34,53 @@ use crate::tally::Tallies;
 use crate::topology::{Level, Node, NodeId, NodeMap};
 use crate::value::Value;
 
-pub(crate) use follow::{Cause, Moved};
 pub(crate) use propagate::stack_node;
 pub(crate) use ref_counts::RefCounts;
-pub(crate) use scopes::Free;
+pub(crate) use scopes::NamespaceFreePaths;
 pub use scopes::Scope;
 pub(crate) use unchanged::NodeMapping;
+pub(crate) use update::{NodeUpdate, UpdateCause};
 
+/// The policies of one kind, and of the kinds that it leads, over the whole topology.
+///
+/// A model borrows nothing: its methods take the view of the engine that it belongs to. A clone shares everything and is
+/// cheap.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// The kind.
     pub id: KindId,
+    /// The description of the kind.
     pub kind: Arc<PolicyKind>,
     units: Arc<Units>,
     hierarchy: Arc<Hierarchy>,
-    /// Whether nodes can change how policies of the kind merge.
+    /// Whether nodes can change how policies merge.
     has_contexts: bool,
-    /// The Namespace that stands on top of all others.
+    /// The Namespace whose policies hold for the whole cluster.
     root: Option<NodeId>,
     stacks: Stacks,
     chains: Chains,
     sets: ChainSets,
-    /// The set of chains that reach each node; nothing for nodes outside the hierarchy.
-    at: NodeMap<Option<SetId>>,
-    folded: PersistentVec<Folded>,
-    /// With the chains of backends, too: see [`Model::is_beyond`].
-    whole: OnceLock<Arc<Model>>,
-    is_whole: bool,
-    counts: OnceLock<Arc<[(ChainId, u64)]>>,
+    /// The set of chains that reach each node. `None` for nodes outside of the hierarchy.
+    reaching: NodeMap<Option<SetId>>,
+    effective: PersistentVec<CachedPolicy>,
+    /// The same model with the chains of backends: see [`Model::is_below_targets`].
+    with_backends: OnceLock<Arc<Model>>,
+    /// Whether this model has the chains of backends.
+    has_backends: bool,
+    scope_counts: OnceLock<Arc<[(ChainId, u64)]>>,
     tallies: OnceLock<Tallies>,
-    /// The levels at which there can be effective targets.
-    ends: Levels,
-    /// Those at which every node that requests reach is one.
-    all_ends: Levels,
+    /// The levels that can have effective targets.
+    target_levels: Levels,
+    /// The levels at which every live node is an effective target.
+    full_target_levels: Levels,
 }
 
-/// What a chain comes to, once somebody has asked. Whoever shares the chain shares it.
+/// The effective policy of a chain, computed when it is first asked for. Models that share a chain share its cache.
 #[derive(Clone, Debug, Default)]
-struct Folded(Arc<OnceLock<Arc<EffectivePolicy>>>);
+struct CachedPolicy(Arc<OnceLock<Arc<EffectivePolicy>>>);
 
 impl Model {
+    /// Finds the chains that reach each node of the hierarchy.
     pub fn new(
         view: EngineView<'_>,
         id: KindId,
@@ -80,79 +100,89 @@ impl Model {
             stacks,
             chains: Chains::default(),
             sets: ChainSets::default(),
-            at: NodeMap::default(),
-            folded: PersistentVec::default(),
-            whole: OnceLock::new(),
-            is_whole: !ends_before_backends(kind),
-            counts: OnceLock::new(),
+            reaching: NodeMap::default(),
+            effective: PersistentVec::default(),
+            with_backends: OnceLock::new(),
+            has_backends: !has_targets_above_backends_only(kind),
+            scope_counts: OnceLock::new(),
             tallies: OnceLock::new(),
-            ends: ends(kind),
-            all_ends: all_ends(kind),
+            target_levels: target_levels(kind),
+            full_target_levels: full_target_levels(kind),
         };
         model.propagate(view);
         model
     }
 
-    /// Whether a node lies beyond all effective targets: its chains are found when somebody asks. Backends have many
-    /// parents, and most kinds end with rules.
-    pub(crate) fn is_beyond(&self, view: EngineView<'_>, node: NodeId) -> bool {
-        !self.is_whole && self.is_beyond_at(view.topology[node].level)
+    /// The group and kind of the policies.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::new(&self.kind.group, &self.kind.kind)
     }
 
-    fn is_beyond_at(&self, level: Level) -> bool {
-        !self.is_whole && matches!(level, Level::Backend | Level::BackendPort)
+    /// Whether a node is a backend, below all effective targets of the kind. Its chains are computed when they are first
+    /// asked for.
+    pub(crate) fn is_below_targets(&self, view: EngineView<'_>, node: NodeId) -> bool {
+        !self.has_backends && self.is_level_below_targets(view.topology[node].level)
     }
 
-    /// The model that knows the chains of a node.
-    fn at(&self, view: EngineView<'_>, node: NodeId) -> &Model {
-        if !self.is_beyond(view, node) {
+    fn is_level_below_targets(&self, level: Level) -> bool {
+        !self.has_backends && matches!(level, Level::Backend | Level::BackendPort)
+    }
+
+    /// This model, or the one with the chains of backends if the node is a backend that this one leaves out.
+    fn with_node(&self, view: EngineView<'_>, node: NodeId) -> &Model {
+        if !self.is_below_targets(view, node) {
             return self;
         }
-        self.whole.get_or_init(|| {
-            let mut whole = Model { whole: OnceLock::new(), is_whole: true, ..self.clone() };
-            whole.propagate(view);
-            Arc::new(whole)
+        self.with_backends.get_or_init(|| {
+            let mut model = Model { with_backends: OnceLock::new(), has_backends: true, ..self.clone() };
+            model.propagate(view);
+            Arc::new(model)
         })
     }
 
-    /// The model that knows a chain.
-    fn with(&self, chain: ChainId) -> &Model {
-        match self.whole.get().filter(|_| !self.chains.knows(chain)) {
-            Some(whole) => whole,
+    /// This model, or the one with the chains of backends if only that one has the chain.
+    fn with_chain(&self, chain: ChainId) -> &Model {
+        match self.with_backends.get().filter(|_| !self.chains.knows(chain)) {
+            Some(model) => model,
             None => self,
         }
     }
 
-    /// The chains that reach a node, each with the number of scopes in which it does.
+    /// The chains that reach a node, each with its number of scopes.
     pub fn chains_at(&self, view: EngineView<'_>, node: NodeId) -> &[(ChainId, u64)] {
-        let model = self.at(view, node);
-        model.at.get(node).copied().flatten().map_or(&[], |set| model.sets.get(set))
+        let model = self.with_node(view, node);
+        model.reaching.get(node).copied().flatten().map_or(&[], |set| model.sets.get(set))
     }
 
-    /// What a chain comes to. Worked out once.
+    /// The effective policy of a chain. It is computed once.
     pub fn effective(&self, view: EngineView<'_>, chain: ChainId) -> &Arc<EffectivePolicy> {
-        let model = self.with(chain);
-        model.folded[chain.0 as usize].0.get_or_init(|| Arc::new(model.fold(view, chain, None)))
+        let model = self.with_chain(chain);
+        model.effective[chain.0 as usize].0.get_or_init(|| Arc::new(model.fold(view, chain, None)))
     }
 
-    /// Works out every chain that reaches an effective target.
+    /// The effective policy of a chain merged over a value that the target itself sets.
+    pub fn effective_over(&self, view: EngineView<'_>, chain: ChainId, own: &Value) -> EffectivePolicy {
+        self.with_chain(chain).fold(view, chain, Some(own))
+    }
+
+    /// Computes the effective policies of all chains that reach effective targets, in parallel.
     pub fn fold_all(&self, view: EngineView<'_>) {
         self.scope_counts(view).par_iter().for_each(|(chain, _)| _ = self.effective(view, *chain));
     }
 
-    /// The chains that reach effective targets, in order, each with the number of scopes in which it does.
+    /// The chains that reach effective targets, sorted, each with its number of scopes.
     pub fn scope_counts(&self, view: EngineView<'_>) -> &[(ChainId, u64)] {
-        self.counts.get_or_init(|| {
-            // By sets first: most targets have the same as others.
+        self.scope_counts.get_or_init(|| {
+            // Count sets first: most targets share their set with others.
             let mut targets = vec![0u64; self.sets.bound()];
-            for &node in self.hierarchy.among(self.ends, view.topology) {
-                if let Some(set) = self.at.get(node).copied().flatten()
+            for &node in self.hierarchy.among(self.target_levels, view.topology) {
+                if let Some(set) = self.reaching.get(node).copied().flatten()
                     && self.is_effective_target(view, node)
                 {
                     targets[set.0 as usize] += 1;
                 }
             }
-            let mut counts = vec![0u64; self.folded.len()];
+            let mut counts = vec![0u64; self.effective.len()];
             for (set, targets) in targets.into_iter().enumerate().filter(|(_, targets)| *targets > 0) {
                 for &(chain, scopes) in self.sets.get(SetId(set as u32)) {
                     let count = &mut counts[chain.0 as usize];
@@ -164,10 +194,10 @@ impl Model {
         })
     }
 
-    /// What became of each policy in all scopes together.
+    /// The tallies of all policies: their outcomes, counted in all scopes.
     pub(crate) fn tallies(&self, view: EngineView<'_>) -> &Tallies {
         if self.tallies.get().is_none() {
-            // In parallel, and so not below: who waits for other threads must not keep them waiting.
+            // Fold outside of `get_or_init`: rayon inside it can deadlock.
             self.fold_all(view);
         }
         self.tallies.get_or_init(|| {
@@ -182,52 +212,51 @@ impl Model {
         })
     }
 
-    pub(crate) fn set_tallies(&mut self, tallies: Tallies) {
-        self.tallies = tallies.into();
-    }
-
-    /// What a chain comes to over a value that the object itself has.
-    pub fn over(&self, view: EngineView<'_>, chain: ChainId, own: &Value) -> EffectivePolicy {
-        self.with(chain).fold(view, chain, Some(own))
-    }
-
-    /// The nodes that effective policies of this kind are for, in the order of the topology.
+    /// The nodes that have effective policies of this kind, in the order of the topology.
     pub fn effective_targets<'m>(&'m self, view: EngineView<'m>) -> impl Iterator<Item = NodeId> + 'm {
         view.topology.nodes().map(|(node, _)| node).filter(move |&node| self.is_effective_target(view, node))
     }
 
+    /// Whether a node has effective policies of this kind.
     pub fn is_effective_target(&self, view: EngineView<'_>, node: NodeId) -> bool {
-        self.may_be_target(view, node, &view.topology[node]) && self.hierarchy.has(node)
+        self.is_target_if_member(view, node, &view.topology[node]) && self.hierarchy.has(node)
     }
 
     /// Whether a node is an effective target if it belongs to the hierarchy.
-    fn may_be_target(&self, view: EngineView<'_>, node: NodeId, it: &Node) -> bool {
-        // Most are at levels at which there are none.
-        self.ends.has(it.level)
+    fn is_target_if_member(&self, view: EngineView<'_>, node: NodeId, it: &Node) -> bool {
+        // Most nodes are at levels that have no targets.
+        self.target_levels.has(it.level)
             && it.is_live()
-            && (self.all_ends.has(it.level) || is_effective_target(&self.kind, view.objects, view.topology, node))
+            && (self.full_target_levels.has(it.level)
+                || is_effective_target(&self.kind, view.objects, view.topology, node))
     }
 
-    /// The group and kind of the policies.
-    pub fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&self.kind.group, &self.kind.kind)
-    }
-
+    /// The policies of this kind on a node.
     pub fn stack(&self, node: NodeId) -> Option<&Stack> {
         self.stacks.get(node)
     }
 
+    /// The policies of this kind on all nodes.
     pub fn stacks(&self) -> &Stacks {
         &self.stacks
     }
 
+    /// The links of a chain, lowest first.
     pub fn links(&self, chain: ChainId) -> impl Iterator<Item = Link> + '_ {
-        self.with(chain).chains.links(chain)
+        self.with_chain(chain).chains.links(chain)
+    }
+
+    pub(crate) fn hierarchy(&self) -> &Arc<Hierarchy> {
+        &self.hierarchy
+    }
+
+    pub(crate) fn root(&self) -> Option<NodeId> {
+        self.root
     }
 }
 
-/// The levels at which a kind can have effective targets.
-fn ends(kind: &PolicyKind) -> Levels {
+/// The levels that can have effective targets of a kind.
+fn target_levels(kind: &PolicyKind) -> Levels {
     Levels::of(|level| {
         kind.class == Class::Direct
             || kind
@@ -238,8 +267,8 @@ fn ends(kind: &PolicyKind) -> Levels {
     })
 }
 
-/// The levels at which all nodes are effective targets of a kind, whatever they are.
-fn all_ends(kind: &PolicyKind) -> Levels {
+/// The levels at which all nodes are effective targets of a kind, whatever their own kind is.
+fn full_target_levels(kind: &PolicyKind) -> Levels {
     Levels::of(|level| {
         kind.class == Class::Inherited
             && kind.hierarchy.effective_targets.iter().any(|target| {
@@ -248,8 +277,8 @@ fn all_ends(kind: &PolicyKind) -> Levels {
     })
 }
 
-/// Whether all effective targets of a kind come before backends.
-fn ends_before_backends(kind: &PolicyKind) -> bool {
+/// Whether all effective targets of a kind are above backends.
+fn has_targets_above_backends_only(kind: &PolicyKind) -> bool {
     let targets = &kind.hierarchy.effective_targets;
     kind.class == Class::Inherited
         && kind.hierarchy.paths == InheritancePaths::Topology

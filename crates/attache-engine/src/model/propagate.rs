@@ -1,51 +1,55 @@
-//! How chains spread from the roots down.
+//! Propagates chains from the roots down to all nodes.
 
 use std::sync::Arc;
 
-use super::{Folded, Model};
+use super::{CachedPolicy, Model};
 use crate::chain::{ChainId, ChainSets, Chains, HierarchyEntry, Link, MergeContext, ParentEdge, SetId};
 use crate::engine_view::EngineView;
 use crate::kinds::Class;
 use crate::topology::{Level, NodeId, NodeMap, NodeVec};
 
-/// Where chains are looked up and, while they spread, made.
-pub(super) trait Linking {
+/// Chains that can be extended by a link.
+pub(super) trait ExtendChains {
     fn chains(&self) -> &Chains;
-    fn link(&mut self, chain: ChainId, link: Link) -> ChainId;
+
+    /// The chain that continues `chain` with a link.
+    fn extend(&mut self, chain: ChainId, link: Link) -> ChainId;
 }
 
-impl Linking for Chains {
+/// Adds chains that do not exist yet.
+impl ExtendChains for Chains {
     fn chains(&self) -> &Chains {
         self
     }
 
-    fn link(&mut self, chain: ChainId, link: Link) -> ChainId {
+    fn extend(&mut self, chain: ChainId, link: Link) -> ChainId {
         self.push(chain, link, Chains::next)
     }
 }
 
-/// Chains that have all been made.
-pub(super) struct Known<'c>(pub &'c Chains);
+/// Chains that have all been added. Nothing is added any more.
+pub(super) struct ExistingChains<'c>(pub &'c Chains);
 
-impl Linking for Known<'_> {
+impl ExtendChains for ExistingChains<'_> {
     fn chains(&self) -> &Chains {
         self.0
     }
 
-    fn link(&mut self, chain: ChainId, link: Link) -> ChainId {
+    fn extend(&mut self, chain: ChainId, link: Link) -> ChainId {
         self.0.find(chain, link).unwrap_or(chain)
     }
 }
 
-/// What is known of the nodes above one.
-pub(super) trait Above {
+/// What propagation asks of the nodes above the one that it is at.
+pub(super) trait Ancestors {
+    /// The set of chains that reach a node.
     fn set_at(&self, node: NodeId) -> Option<SetId>;
     fn has_policies(&self, node: NodeId) -> bool;
 }
 
-impl Above for Model {
+impl Ancestors for Model {
     fn set_at(&self, node: NodeId) -> Option<SetId> {
-        self.at.get(node).copied().flatten()
+        self.reaching.get(node).copied().flatten()
     }
 
     fn has_policies(&self, node: NodeId) -> bool {
@@ -53,27 +57,27 @@ impl Above for Model {
     }
 }
 
-/// The same while all nodes are passed.
-struct Passed {
+/// The nodes that have been visited while all nodes are.
+struct Visited {
     sets: NodeVec<Option<SetId>>,
-    stacked: NodeVec<bool>,
+    have_policies: NodeVec<bool>,
 }
 
-impl Above for Passed {
+impl Ancestors for Visited {
     fn set_at(&self, node: NodeId) -> Option<SetId> {
         self.sets[node]
     }
 
     fn has_policies(&self, node: NodeId) -> bool {
-        self.stacked[node]
+        self.have_policies[node]
     }
 }
 
-/// The chains that arrive at a node, while they are found. Used again for the next one.
+/// Buffers for the chains that reach one node. They are reused for the next node.
 #[derive(Default)]
-pub(super) struct Arriving {
+pub(super) struct ReachingChains {
     pub chains: Vec<(ChainId, u64)>,
-    next: Vec<ChainId>,
+    continued: Vec<ChainId>,
 }
 
 impl Model {
@@ -81,92 +85,98 @@ impl Model {
     pub(super) fn propagate(&mut self, view: EngineView<'_>) {
         let hierarchy = Arc::clone(&self.hierarchy);
         let mut chains = std::mem::replace(&mut self.chains, Chains::none());
-        let sets = NodeVec::new(view.topology, &self.at);
-        let mut passed = Passed { sets, stacked: NodeVec::new(view.topology, &NodeMap::default()) };
-        self.stacks.nodes().for_each(|node| passed.stacked[node] = true);
-        let mut arriving = Arriving::default();
+        let sets = NodeVec::new(view.topology, &self.reaching);
+        let mut visited = Visited { sets, have_policies: NodeVec::new(view.topology, &NodeMap::default()) };
+        self.stacks.nodes().for_each(|node| visited.have_policies[node] = true);
+        let mut reaching = ReachingChains::default();
         for &node in hierarchy.order(view.topology) {
-            let Some(place) = hierarchy.place(node) else { continue };
-            if passed.sets[node].is_some() || self.is_beyond(view, node) {
+            let Some(entry) = hierarchy.place(node) else { continue };
+            if visited.sets[node].is_some() || self.is_below_targets(view, node) {
                 continue;
             }
-            let known = self.reaching(view, &mut chains, node, place, &passed, &mut arriving);
-            let set = known.unwrap_or_else(|| self.sets.intern(&mut arriving.chains, ChainSets::next));
-            passed.sets[node] = Some(set);
+            let known = self.find_reaching(view, &mut chains, node, entry, &visited, &mut reaching);
+            let set = known.unwrap_or_else(|| self.sets.intern(&mut reaching.chains, ChainSets::next));
+            visited.sets[node] = Some(set);
         }
-        self.at = passed.sets.into();
-        let folded = self.folded.iter().cloned();
-        self.folded = folded.chain(std::iter::repeat_with(Folded::default)).take(chains.bound()).collect();
+        self.reaching = visited.sets.into();
+        let effective = self.effective.iter().cloned();
+        self.effective = effective.chain(std::iter::repeat_with(CachedPolicy::default)).take(chains.bound()).collect();
         self.chains = chains;
     }
 
-    /// The set of the chains that reach a node, if it is one that is known; else its chains are `arriving`.
-    pub(super) fn reaching(
+    /// The set of the chains that reach a node, if an existing set can be reused. Otherwise the chains are in `reaching`.
+    pub(super) fn find_reaching(
         &self,
         view: EngineView<'_>,
-        chains: &mut impl Linking,
+        chains: &mut impl ExtendChains,
         node: NodeId,
-        place: &HierarchyEntry,
-        above: &impl Above,
-        arriving: &mut Arriving,
+        entry: &HierarchyEntry,
+        ancestors: &impl Ancestors,
+        reaching: &mut ReachingChains,
     ) -> Option<SetId> {
-        let adds = self.adds(view, node, place, above);
-        let set_before =
-            |arrival: &ParentEdge| arrival.parent.and_then(|parent| above.set_at(parent)).unwrap_or(SetId::ROOT);
-        let passes_on = |arrival: &ParentEdge| self.passes_on(view, *arrival, node);
-        if let [arrival] = place.arrivals()
-            && !adds
-            && passes_on(arrival)
+        let extends = self.extends_chains(view, node, entry, ancestors);
+        let set_of_parent =
+            |edge: &ParentEdge| edge.parent.and_then(|parent| ancestors.set_at(parent)).unwrap_or(SetId::ROOT);
+        let passes_all = |edge: &ParentEdge| self.passes_all(view, *edge, node);
+        if let [edge] = entry.arrivals()
+            && !extends
+            && passes_all(edge)
         {
-            return Some(set_before(arrival));
+            return Some(set_of_parent(edge));
         }
-        // Where neither the port nor its Service has policies, both have met the same.
-        if place.is_like_service
-            && !adds
-            && let Some(set) = place.service.and_then(|service| above.set_at(service))
+        // A port without policies has the chains of its Service if that has no policies either.
+        if entry.is_like_service
+            && !extends
+            && let Some(set) = entry.service.and_then(|service| ancestors.set_at(service))
         {
             return Some(set);
         }
-        arriving.chains.clear();
-        let mut arrivals = place.arrivals().iter().map(|it| (it, set_before(it), passes_on(it))).peekable();
-        while let Some((arrival, set, passes_on)) = arrivals.next() {
-            // Those that arrive with the same go on with the same.
+        reaching.chains.clear();
+        let mut edges = entry.arrivals().iter().map(|it| (it, set_of_parent(it), passes_all(it))).peekable();
+        while let Some((edge, set, passes_all)) = edges.next() {
+            // Edges with the same chains continue them in the same way.
             let mut alike = 1u64;
-            while arrivals.next_if(|(it, at, on)| *at == set && it.from == arrival.from && *on == passes_on).is_some() {
+            while edges.next_if(|(it, at, all)| *at == set && it.from == edge.from && *all == passes_all).is_some() {
                 alike += 1;
             }
             for &(chain, scopes) in self.sets.get(set) {
                 let scopes = scopes.saturating_mul(alike);
-                if passes_on && !adds {
-                    arriving.chains.push((chain, scopes));
+                if passes_all && !extends {
+                    reaching.chains.push((chain, scopes));
                     continue;
                 }
-                arriving.next.clear();
-                self.step(view, chains, *arrival, node, chain, &mut arriving.next);
-                arriving.chains.extend(arriving.next.iter().map(|chain| (*chain, scopes)));
+                reaching.continued.clear();
+                self.continue_chain(view, chains, *edge, node, chain, &mut reaching.continued);
+                reaching.chains.extend(reaching.continued.iter().map(|chain| (*chain, scopes)));
             }
         }
         None
     }
 
-    /// Whether every chain before a node goes on at it.
-    pub(super) fn passes_on(&self, view: EngineView<'_>, arrival: ParentEdge, node: NodeId) -> bool {
-        arrival.from.is_none() && arrival.parent.is_none_or(|parent| self.concerns(view, parent, node))
+    /// Whether all chains of a parent continue at the node.
+    pub(super) fn passes_all(&self, view: EngineView<'_>, edge: ParentEdge, node: NodeId) -> bool {
+        edge.from.is_none() && edge.parent.is_none_or(|parent| self.applies_below(view, parent, node))
     }
 
-    /// Whether a policy at `above` is for a node below it, too: a Direct one is for the very thing it targets.
-    pub(super) fn concerns(&self, view: EngineView<'_>, above: NodeId, node: NodeId) -> bool {
-        self.kind.class == Class::Inherited || view.topology.whole(above) == view.topology.whole(node)
+    /// Whether a policy on `ancestor` applies to `node` too. A Direct policy applies only to the object that it targets.
+    pub(super) fn applies_below(&self, view: EngineView<'_>, ancestor: NodeId, node: NodeId) -> bool {
+        self.kind.class == Class::Inherited || view.topology.whole(ancestor) == view.topology.whole(node)
     }
 
-    /// Whether a chain can become longer at a node.
-    pub(super) fn adds(&self, view: EngineView<'_>, node: NodeId, place: &HierarchyEntry, above: &impl Above) -> bool {
-        let has_policies = |node: NodeId| above.has_policies(node);
+    /// Whether chains can become longer at a node.
+    pub(super) fn extends_chains(
+        &self,
+        view: EngineView<'_>,
+        node: NodeId,
+        entry: &HierarchyEntry,
+        ancestors: &impl Ancestors,
+    ) -> bool {
+        let has_policies = |node: NodeId| ancestors.has_policies(node);
         !self.stacks.is_empty()
             && (has_policies(node)
-                || place.service.is_some_and(has_policies)
-                // Who comes from a node of the same Namespaces has met their policies.
-                || place.is_entrance && self.namespaces(view, node).any(has_policies)
+                || entry.service.is_some_and(has_policies)
+                // Chains that come from a node of the same Namespaces have their policies already.
+                || entry.is_entrance && self.namespaces(view, node).any(has_policies)
                 || self.context(view, node).is_some())
     }
 
@@ -176,11 +186,16 @@ impl Model {
         context.filter(|context| *context != MergeContext::default())
     }
 
-    /// What stands right above a node on every path, without being one of its parents: its Namespaces, its Service.
-    pub(crate) fn above(&self, view: EngineView<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+    /// The nodes directly above a node on every path that are not its parents: its Namespaces and, for a port, its Service.
+    pub(crate) fn unlinked_ancestors(
+        &self,
+        view: EngineView<'_>,
+        node: NodeId,
+    ) -> impl Iterator<Item = NodeId> + use<> {
         self.namespaces(view, node).chain(self.service(view, node))
     }
 
+    /// The root Namespace and the Namespace of a node, as far as they are above it in the hierarchy.
     fn namespaces(&self, view: EngineView<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
         let in_namespace = self.hierarchy.in_namespace(node);
         let namespace = view.topology.namespace(node).filter(|_| in_namespace);
@@ -188,93 +203,95 @@ impl Model {
         root.into_iter().chain(namespace)
     }
 
+    /// The Service of a port, if it belongs to the hierarchy.
     fn service(&self, view: EngineView<'_>, node: NodeId) -> Option<NodeId> {
         let is_port = view.topology[node].level == Level::BackendPort;
         is_port.then(|| view.topology.whole(node)).filter(|&service| self.hierarchy.has(service))
     }
 
-    /// The chains with which one goes on at `node`.
-    pub(super) fn step(
+    /// Adds the chains that continue `chain` at `node` to `continued`: one, or several where Namespaces have policies for
+    /// their own requests.
+    pub(super) fn continue_chain(
         &self,
         view: EngineView<'_>,
-        chains: &mut impl Linking,
-        arrival: ParentEdge,
+        chains: &mut impl ExtendChains,
+        edge: ParentEdge,
         node: NodeId,
         chain: ChainId,
-        out: &mut Vec<ChainId>,
+        continued: &mut Vec<ChainId>,
     ) {
-        let Some(chain) = self.enter(view, chains, arrival, node, chain) else { return };
-        let first = out.len();
-        out.push(chain);
-        for above in self.above(view, node).chain([stack_node(view, node)]) {
-            if self.concerns(view, above, node) {
-                self.pass(chains, above, first, out);
+        let Some(chain) = self.enter(view, chains, edge, node, chain) else { return };
+        let first = continued.len();
+        continued.push(chain);
+        for ancestor in self.unlinked_ancestors(view, node).chain([stack_node(view, node)]) {
+            if self.applies_below(view, ancestor, node) {
+                self.add_policies(chains, ancestor, first, continued);
             }
         }
         if let Some(context) = self.context(view, node) {
-            for chain in out[first..].iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
-                *chain = chains.link(*chain, Link::Context(context));
+            for chain in continued[first..].iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
+                *chain = chains.extend(*chain, Link::Context(context));
             }
         }
     }
 
-    /// The chain with which one arrives at `node`, if it does.
+    /// The chain with which requests enter `node` along an edge. `None` if they do not enter.
     fn enter(
         &self,
         view: EngineView<'_>,
-        chains: &mut impl Linking,
-        arrival: ParentEdge,
+        chains: &mut impl ExtendChains,
+        edge: ParentEdge,
         node: NodeId,
         chain: ChainId,
     ) -> Option<ChainId> {
-        let goes_on = arrival.parent.is_none_or(|parent| self.concerns(view, parent, node));
-        if goes_on && arrival.from.is_none() {
+        let continues = edge.parent.is_none_or(|parent| self.applies_below(view, parent, node));
+        if continues && edge.from.is_none() {
             return Some(chain);
         }
-        // Those who had a chain apart are among the others again.
+        // Consumer-specific chains rejoin here.
         if chains.chains().links(chain).any(|link| matches!(link, Link::From(_))) {
             return None;
         }
         let only = chains.chains().from(chain);
-        let chain = if goes_on { chain } else { ChainId::EMPTY };
-        match (only, arrival.from) {
+        let chain = if continues { chain } else { ChainId::EMPTY };
+        match (only, edge.from) {
             (Some(here), Some(there)) if here != there => None,
-            (None, Some(namespace)) => Some(chains.link(chain, Link::Only(namespace))),
-            (Some(namespace), _) if !goes_on => Some(chains.link(chain, Link::Only(namespace))),
+            (None, Some(namespace)) => Some(chains.extend(chain, Link::Only(namespace))),
+            (Some(namespace), _) if !continues => Some(chains.extend(chain, Link::Only(namespace))),
             _ => Some(chain),
         }
     }
 
-    /// Takes chains, from the `first` on, past one node: with its policies, and apart for each namespace that has some of
-    /// its own there.
-    fn pass(&self, chains: &mut impl Linking, node: NodeId, first: usize, going: &mut Vec<ChainId>) {
+    /// Adds the policies on a node to the chains from index `first` on. Each Namespace that has policies for its own
+    /// requests there gets a chain of its own.
+    fn add_policies(&self, chains: &mut impl ExtendChains, node: NodeId, first: usize, continued: &mut Vec<ChainId>) {
         let Some(stack) = self.stacks.get(node) else { return };
-        for at in first..going.len() {
-            let chain = going[at];
+        for at in first..continued.len() {
+            let chain = continued[at];
             if chains.chains().contains(chain, node) {
                 continue;
             }
             for &namespace in &stack.consumers {
-                if !self.is_apart(chains.chains(), chain, namespace) {
-                    let apart = chains.link(chain, Link::From(namespace));
-                    going.push(chains.link(apart, Link::Node(node)));
+                if !self.has_own_chain(chains.chains(), chain, namespace) {
+                    let own = chains.extend(chain, Link::From(namespace));
+                    continued.push(chains.extend(own, Link::Node(node)));
                 }
             }
-            going[at] = chains.link(chain, Link::Node(node));
+            continued[at] = chains.extend(chain, Link::Node(node));
         }
     }
 
-    /// Whether requests from `namespace` have a chain apart from this one already.
-    fn is_apart(&self, chains: &Chains, chain: ChainId, namespace: NodeId) -> bool {
+    /// Whether requests from `namespace` already have a chain of their own beside this one.
+    fn has_own_chain(&self, chains: &Chains, chain: ChainId, namespace: NodeId) -> bool {
         chains.links(chain).any(|link| match link {
-            Link::Node(met) => self.stacks.get(met).is_some_and(|stack| stack.consumers.contains(&namespace)),
+            Link::Node(node) => self.stacks.get(node).is_some_and(|stack| stack.consumers.contains(&namespace)),
             Link::From(_) | Link::Only(_) => true,
             Link::Context(_) => false,
         })
     }
 }
 
-/// Where the policies of a node are found: those on a Service hold for its frontend too.
+/// The node that has the stack of a node: policies on a Service hold for its frontend too.
 pub(crate) fn stack_node(view: EngineView<'_>, node: NodeId) -> NodeId {
     match view.topology[node].level {
         Level::Frontend => view.topology.whole(node),

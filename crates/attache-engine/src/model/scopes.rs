@@ -1,74 +1,77 @@
-//! Scopes: the paths from the roots to a node. They are listed only when somebody looks.
+//! Scopes: the paths from the roots to a node. There can be very many, so they are listed only on demand.
 
 use hashbrown::HashMap;
 
 use super::Model;
-use super::propagate::{Known, stack_node};
+use super::propagate::{ExistingChains, stack_node};
 use crate::chain::{ChainId, Link, ParentEdge};
 use crate::engine_view::EngineView;
 use crate::policy::PolicyId;
 use crate::topology::NodeId;
 
-/// A path from a root to a node, with what meets on it.
+/// A path from a root to a node, with the chain of policies along it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
+    /// The nodes, the root first.
     pub nodes: Vec<NodeId>,
-    /// Only requests from this Namespace are meant.
+    /// The Namespace whose requests the scope is for. `None` means all requests.
     pub from: Option<NodeId>,
+    /// The policies along the path.
     pub chain: ChainId,
 }
 
 impl Scope {
-    /// Where it ends.
+    /// The node at which the scope ends.
     pub fn end(&self) -> Option<NodeId> {
         self.nodes.last().copied()
     }
 }
 
-/// Which chains reach a node without having met a Namespace: asked again for everything below.
-pub(crate) type Free = HashMap<(NodeId, ChainId, NodeId), bool>;
+/// Whether a chain reaches a node on a path that does not enter a Namespace before the node. Cached by node, chain and
+/// Namespace, because the same question is asked for all nodes below.
+pub(crate) type NamespaceFreePaths = HashMap<(NodeId, ChainId, NodeId), bool>;
 
 impl Model {
-    /// Every scope that ends at `node`.
+    /// Calls `found` with every scope that ends at `node`.
     pub fn scopes(&self, view: EngineView<'_>, node: NodeId, found: &mut impl FnMut(Scope)) {
         self.scopes_within(view, node, &|_| true, found);
     }
 
-    /// Every scope that ends at `node` and has no nodes but those of the `way`, apart from what is right above them
-    /// without being their parent.
+    /// Calls `found` with every scope that ends at `node` and leads only through parents that are `included`. Namespaces
+    /// and the Services of ports need not be included.
     pub fn scopes_within(
         &self,
         view: EngineView<'_>,
         node: NodeId,
-        way: &impl Fn(NodeId) -> bool,
+        included: &impl Fn(NodeId) -> bool,
         found: &mut impl FnMut(Scope),
     ) {
         if self.hierarchy.has(node) {
-            self.at(view, node).climb(view, node, way, &mut Vec::new(), found);
+            self.with_node(view, node).climb(view, node, included, &mut Vec::new(), found);
         }
     }
 
-    /// Prolongs a path, given from its end, up to the roots.
+    /// Extends a path, which is given from its end, up to the roots.
     fn climb(
         &self,
         view: EngineView<'_>,
         node: NodeId,
-        way: &impl Fn(NodeId) -> bool,
+        included: &impl Fn(NodeId) -> bool,
         path: &mut Vec<(NodeId, ParentEdge)>,
         found: &mut impl FnMut(Scope),
     ) {
-        for &arrival in self.hierarchy.arrivals(node) {
-            path.push((node, arrival));
-            match arrival.parent {
-                Some(parent) if !way(parent) => {}
-                Some(parent) => self.climb(view, parent, way, path, found),
+        for &edge in self.hierarchy.arrivals(node) {
+            path.push((node, edge));
+            match edge.parent {
+                Some(parent) if !included(parent) => {}
+                Some(parent) => self.climb(view, parent, included, path, found),
                 None => self.descend(view, path, &mut Vec::new(), ChainId::EMPTY, found),
             }
             path.pop();
         }
     }
 
-    /// Follows a path down, with the chain so far.
+    /// Follows a path from its root down, extending the chain at each node.
     fn descend(
         &self,
         view: EngineView<'_>,
@@ -77,88 +80,101 @@ impl Model {
         chain: ChainId,
         found: &mut impl FnMut(Scope),
     ) {
-        let [rest @ .., (node, arrival)] = path else {
+        let [rest @ .., (node, edge)] = path else {
             found(Scope { nodes: nodes.clone(), from: self.chains.from(chain), chain });
             return;
         };
-        let before = nodes.len();
-        for above in self.above(view, *node) {
-            if !nodes.contains(&above) {
-                nodes.push(above);
+        let len = nodes.len();
+        for ancestor in self.unlinked_ancestors(view, *node) {
+            if !nodes.contains(&ancestor) {
+                nodes.push(ancestor);
             }
         }
         nodes.push(*node);
-        let mut next = Vec::new();
-        self.step(view, &mut Known(&self.chains), *arrival, *node, chain, &mut next);
-        for chain in next {
+        let mut continued = Vec::new();
+        self.continue_chain(view, &mut ExistingChains(&self.chains), *edge, *node, chain, &mut continued);
+        for chain in continued {
             self.descend(view, rest, nodes, chain, found);
         }
-        nodes.truncate(before);
+        nodes.truncate(len);
     }
 
-    /// The parents of a node with the chains that go on as `chain` at it.
-    pub(crate) fn before(&self, view: EngineView<'_>, node: NodeId, chain: ChainId) -> Vec<(NodeId, ChainId)> {
+    /// The parents of a node, each with the chains at it that continue as `chain` at the node.
+    pub(crate) fn preceding_chains(
+        &self,
+        view: EngineView<'_>,
+        node: NodeId,
+        chain: ChainId,
+    ) -> Vec<(NodeId, ChainId)> {
         let mut found = Vec::new();
-        let mut next = Vec::new();
-        let Some(place) = self.hierarchy.place(node) else { return found };
-        let adds = self.adds(view, node, place, self);
-        for &arrival in place.arrivals() {
-            let Some(parent) = arrival.parent.filter(|parent| self.concerns(view, *parent, node)) else { continue };
-            if !adds && self.passes_on(view, arrival, node) {
-                let is_there = self.chains_at(view, parent).binary_search_by_key(&chain, |(chain, _)| *chain).is_ok();
-                found.extend(is_there.then_some((parent, chain)));
+        let mut continued = Vec::new();
+        let Some(entry) = self.hierarchy.place(node) else { return found };
+        let extends = self.extends_chains(view, node, entry, self);
+        for &edge in entry.arrivals() {
+            let Some(parent) = edge.parent.filter(|parent| self.applies_below(view, *parent, node)) else { continue };
+            if !extends && self.passes_all(view, edge, node) {
+                let has_chain = self.chains_at(view, parent).binary_search_by_key(&chain, |(chain, _)| *chain).is_ok();
+                found.extend(has_chain.then_some((parent, chain)));
                 continue;
             }
-            for &(before, _) in self.chains_at(view, parent) {
-                next.clear();
-                self.step(view, &mut Known(&self.chains), arrival, node, before, &mut next);
-                if next.contains(&chain) {
-                    found.push((parent, before));
+            for &(preceding, _) in self.chains_at(view, parent) {
+                continued.clear();
+                self.continue_chain(view, &mut ExistingChains(&self.chains), edge, node, preceding, &mut continued);
+                if continued.contains(&chain) {
+                    found.push((parent, preceding));
                 }
             }
         }
         found
     }
 
-    /// What stands right above a node without being its parent, with the policies of `chain` at it or above it.
-    pub(crate) fn above_on(
+    /// The Namespaces and the Service that are above a node without being its parents, each with the policies of `chain`
+    /// that are on it or above it.
+    pub(crate) fn policies_at_unlinked_ancestors(
         &self,
         view: EngineView<'_>,
         node: NodeId,
         chain: ChainId,
-        free: &mut Free,
+        known: &mut NamespaceFreePaths,
     ) -> Vec<(NodeId, Vec<PolicyId>)> {
         let mut below = vec![stack_node(view, node)];
-        let above: Vec<NodeId> = self.above(view, node).collect();
+        let ancestors: Vec<NodeId> = self.unlinked_ancestors(view, node).collect();
         let mut found = Vec::new();
-        for &it in above.iter().rev() {
-            let is_namespace = view.topology.namespace(node) == Some(it);
-            if is_namespace && !self.is_free(view, node, chain, it, free) {
+        for &ancestor in ancestors.iter().rev() {
+            let is_namespace = view.topology.namespace(node) == Some(ancestor);
+            if is_namespace && !self.has_path_outside(view, node, chain, ancestor, known) {
                 continue;
             }
-            let nodes = self.chains.links(chain).filter_map(Link::node).filter(|met| !below.contains(met));
-            let stacks = nodes.filter_map(|met| self.stacks.get(met));
-            found.push((it, stacks.flat_map(|stack| stack.accepted.iter().map(|it| it.policy)).collect()));
-            below.push(it);
+            let nodes = self.chains.links(chain).filter_map(Link::node).filter(|node| !below.contains(node));
+            let stacks = nodes.filter_map(|node| self.stacks.get(node));
+            found.push((ancestor, stacks.flat_map(|stack| stack.accepted.iter().map(|it| it.policy)).collect()));
+            below.push(ancestor);
         }
         found
     }
 
-    /// Whether there is a scope with this chain in which nothing above `node` lives in the Namespace.
-    fn is_free(&self, view: EngineView<'_>, node: NodeId, chain: ChainId, namespace: NodeId, free: &mut Free) -> bool {
-        if let Some(known) = free.get(&(node, chain, namespace)) {
+    /// Whether a scope with this chain has no node of the Namespace above `node`.
+    fn has_path_outside(
+        &self,
+        view: EngineView<'_>,
+        node: NodeId,
+        chain: ChainId,
+        namespace: NodeId,
+        known: &mut NamespaceFreePaths,
+    ) -> bool {
+        if let Some(known) = known.get(&(node, chain, namespace)) {
             return *known;
         }
-        let mut next = Vec::new();
-        for &arrival in self.hierarchy.arrivals(node).iter().filter(|arrival| arrival.parent.is_none()) {
-            self.step(view, &mut Known(&self.chains), arrival, node, ChainId::EMPTY, &mut next);
+        let mut continued = Vec::new();
+        for &edge in self.hierarchy.arrivals(node).iter().filter(|edge| edge.parent.is_none()) {
+            self.continue_chain(view, &mut ExistingChains(&self.chains), edge, node, ChainId::EMPTY, &mut continued);
         }
-        let is_free = next.contains(&chain)
-            || self.before(view, node, chain).into_iter().any(|(parent, before)| {
+        let is_outside = continued.contains(&chain)
+            || self.preceding_chains(view, node, chain).into_iter().any(|(parent, preceding)| {
                 view.topology.namespace(parent) != Some(namespace)
-                    && self.is_free(view, parent, before, namespace, free)
+                    && self.has_path_outside(view, parent, preceding, namespace, known)
             });
-        free.insert((node, chain, namespace), is_free);
-        is_free
+        known.insert((node, chain, namespace), is_outside);
+        is_outside
     }
 }

@@ -57,7 +57,8 @@ use refusal::StoredRefusal;
 
 pub use crate::level::Level;
 pub use api::{RouteKind, RouteKinds};
-pub(crate) use edit::{LinkSides, NeedsRebuild, TopologyChanges, TopologyEditor};
+pub use edit::NeedsRebuild;
+pub(crate) use edit::{LinkSides, TopologyChanges, TopologyEditor};
 pub use grants::Grants;
 pub use labels::label;
 pub(crate) use links::{delegation, gateways, routes};

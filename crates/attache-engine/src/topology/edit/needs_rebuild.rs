@@ -1,5 +1,7 @@
 //! The changes that are not applied incrementally.
 
+use std::fmt;
+
 /// Why a change is not applied incrementally. Everything is built again, and the two states are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NeedsRebuild {
@@ -19,6 +21,19 @@ pub enum NeedsRebuild {
     RootNamespace,
     /// The first GRPCRoute appears beside HTTPRoutes, or the other way round: from now on they compete for hostnames.
     FirstCompetingRoute,
-    /// An object has neither a state before the change nor one after it.
-    UnknownObject,
+}
+
+impl fmt::Display for NeedsRebuild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NeedsRebuild::Delegation => "a route delegates to other routes",
+            NeedsRebuild::BackendByReference => "an object is a backend only because a route refers to it",
+            NeedsRebuild::VirtualTarget => "an object exists only because a policy targets it",
+            NeedsRebuild::PolicyKinds => "policy kinds may have changed",
+            NeedsRebuild::Bindings => "other objects say where the policy is attached",
+            NeedsRebuild::Waypoints => "labels say which Gateway is in front of a Service",
+            NeedsRebuild::RootNamespace => "the root namespace of a policy kind was added or removed",
+            NeedsRebuild::FirstCompetingRoute => "HTTPRoutes and GRPCRoutes now compete for hostnames",
+        })
+    }
 }

@@ -1,0 +1,41 @@
+//! The parts of an engine that the models of all policy kinds are built from.
+
+use std::sync::Arc;
+
+use crate::attachment::{Attachment, Attachments};
+use crate::engine_view::EngineView;
+use crate::kinds::{KindId, Registry};
+use crate::object::Objects;
+use crate::order::{Stacking, Stacks};
+use crate::policy::Policies;
+use crate::topology::Topology;
+
+/// Objects, policies, the topology, and which policies are attached to it. A clone shares everything and is cheap.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineParts {
+    pub objects: Objects,
+    pub kinds: Arc<Registry>,
+    pub policies: Policies,
+    pub topology: Topology,
+    pub attachments: Attachments,
+}
+
+impl EngineParts {
+    pub fn view(&self) -> EngineView<'_> {
+        EngineView { objects: &self.objects, topology: &self.topology, policies: &self.policies }
+    }
+
+    pub fn stacking(&self) -> Stacking<'_> {
+        Stacking { objects: &self.objects, kinds: &self.kinds, policies: &self.policies }
+    }
+
+    /// The stacks of a kind and of the kinds that it leads.
+    pub fn build_stacks(&self, id: KindId) -> Stacks {
+        let kind = self.kinds.get(id);
+        let kind_of = |attachment: &&Attachment| self.policies[attachment.policy].kind;
+        let is_own = |attachment: &&Attachment| self.kinds.leader(kind_of(attachment)) == id;
+        let yields_to = |attachment: &&Attachment| kind.yields_to(self.kinds.get(kind_of(attachment)));
+        let attached = self.attachments.attached();
+        self.stacking().stacks(id, attached.clone().filter(is_own), attached.filter(yields_to))
+    }
+}

@@ -1,0 +1,268 @@
+//! Which policies contribute to the scopes through a node. It is counted for the nodes above all routes: they are few, and
+//! have many nodes below them. For all other nodes it is found on demand.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::chain::ChainId;
+use crate::engine::Engine;
+use crate::engine_view::EngineView;
+use crate::kinds::Class;
+use crate::model::{Model, stack_node};
+use crate::policy::PolicyId;
+use crate::topology::{Level, NodeId};
+
+/// For each node above all routes, the policies on it or above it that contribute to scopes through it, each with the
+/// number of scopes.
+#[derive(Debug, Default)]
+pub(in crate::incremental) struct ContributionCounts(HashMap<NodeId, Vec<(PolicyId, i64)>>);
+
+/// The policies that affect a node, before and after a batch.
+#[derive(Clone, Debug)]
+pub(in crate::incremental) struct TargetContributors {
+    pub node: NodeId,
+    pub before: Vec<PolicyId>,
+    pub after: Vec<PolicyId>,
+}
+
+/// The number of scopes that contribution counts grow by.
+pub(super) type ContributionDeltas = HashMap<(NodeId, PolicyId), i64>;
+
+impl ContributionCounts {
+    pub fn new(engine: &Engine) -> ContributionCounts {
+        let mut deltas = ContributionDeltas::new();
+        for model in engine.models() {
+            let mut query = ContributionQuery::new(engine.view(), model);
+            for target in model.effective_targets(engine.view()) {
+                query.count(target, model.chains_at(engine.view(), target), 1, &mut deltas);
+            }
+            query.finish(&mut deltas);
+        }
+        let mut counts = ContributionCounts::default();
+        counts.apply(deltas);
+        counts
+    }
+
+    /// Nodes that share a reference with the given ones, and are affected by the same policies as before.
+    pub(super) fn same_named(&self, view: EngineView<'_>, targets: &[TargetContributors]) -> Vec<TargetContributors> {
+        let mut known: HashSet<NodeId> = targets.iter().map(|it| it.node).collect();
+        let same_named = targets.iter().flat_map(|it| view.topology.same_named(it.node));
+        let same_named = same_named.filter(|node| known.insert(*node));
+        let unchanged = |node: NodeId| {
+            let policies: Vec<PolicyId> = self.0.get(&node)?.iter().map(|(policy, _)| *policy).collect();
+            Some(TargetContributors { node, before: policies.clone(), after: policies })
+        };
+        same_named.filter_map(unchanged).collect()
+    }
+
+    /// Applies the deltas, and gives the nodes that are affected by other policies now.
+    pub(super) fn apply(&mut self, deltas: ContributionDeltas) -> Vec<TargetContributors> {
+        let mut by_node: HashMap<NodeId, Vec<(PolicyId, i64)>> = HashMap::new();
+        for ((node, policy), scopes) in deltas.into_iter().filter(|(_, scopes)| *scopes != 0) {
+            by_node.entry(node).or_default().push((policy, scopes));
+        }
+        let policies = |counts: &[(PolicyId, i64)]| counts.iter().map(|(policy, _)| *policy).collect::<Vec<_>>();
+        let mut changed = Vec::new();
+        for (node, deltas) in by_node {
+            let counts = self.0.entry(node).or_default();
+            let before = policies(counts);
+            for (policy, scopes) in deltas {
+                match counts.binary_search_by_key(&policy, |(policy, _)| *policy) {
+                    Err(at) => counts.insert(at, (policy, scopes)),
+                    Ok(at) => counts[at].1 += scopes,
+                }
+            }
+            counts.retain(|(_, scopes)| *scopes != 0);
+            let after = policies(counts);
+            if counts.is_empty() {
+                self.0.remove(&node);
+            }
+            if before != after {
+                changed.push(TargetContributors { node, before, after });
+            }
+        }
+        changed.sort_by_key(|it| it.node);
+        changed
+    }
+}
+
+/// Whether contributions are counted for a node: whether it is above all routes.
+fn is_counted(view: EngineView<'_>, node: NodeId) -> bool {
+    is_counted_level(view.topology[node].level)
+}
+
+fn is_counted_level(level: Level) -> bool {
+    use Level::*;
+    matches!(level, GatewayClass | Namespace | Gateway | ListenerSet | Listener)
+}
+
+/// The targets and the nodes above them for which contributions are not counted.
+pub(in crate::incremental) fn uncounted_nodes(
+    view: EngineView<'_>,
+    model: &Model,
+    targets: impl Iterator<Item = NodeId>,
+) -> BTreeSet<NodeId> {
+    let mut found = BTreeSet::new();
+    let mut todo: Vec<NodeId> = targets.collect();
+    while let Some(node) = todo.pop() {
+        if view.topology.has(node) && !is_counted(view, node) && found.insert(node) {
+            let parents = model.hierarchy().arrivals(node).iter().filter_map(|edge| edge.parent);
+            let ancestors = parents.chain(model.unlinked_ancestors(view, node));
+            todo.extend(ancestors.chain(view.topology.same_named(node)));
+        }
+    }
+    found
+}
+
+/// Paths, reduced to the nodes that matter for contributions: those that are counted, and those that have policies. Paths
+/// share their beginnings: each is another path extended by one node.
+#[derive(Default)]
+struct Paths {
+    nodes: Vec<(PathId, NodeId)>,
+    extended: HashMap<(PathId, NodeId), PathId>,
+}
+
+/// 1-based index into [`Paths`]; 0 is the empty path.
+type PathId = usize;
+
+impl Paths {
+    const EMPTY: PathId = 0;
+
+    /// The path extended by a node, or the path itself if it has the node.
+    fn extend(&mut self, path: PathId, node: NodeId) -> PathId {
+        if self.nodes(path).any(|it| it == node) {
+            return path;
+        }
+        *self.extended.entry((path, node)).or_insert_with(|| {
+            self.nodes.push((path, node));
+            self.nodes.len()
+        })
+    }
+
+    /// The nodes of a path, from its end.
+    fn nodes(&self, mut path: PathId) -> impl Iterator<Item = NodeId> {
+        std::iter::from_fn(move || {
+            let (shorter, node) = *self.nodes.get(path.checked_sub(1)?)?;
+            path = shorter;
+            Some(node)
+        })
+    }
+}
+
+/// Counts contributions to the scopes of one kind. Most scopes share their chain and their path with others, so scopes are
+/// counted by these first.
+pub(super) struct ContributionQuery<'e> {
+    view: EngineView<'e>,
+    model: &'e Model,
+    contributors: HashMap<ChainId, Arc<[PolicyId]>>,
+    paths: Paths,
+    /// The only path to a node that has nodes below it. `None` if there are several.
+    single_paths: HashMap<NodeId, Option<PathId>>,
+    scopes: HashMap<(PathId, ChainId), i64>,
+}
+
+impl<'e> ContributionQuery<'e> {
+    pub fn new(view: EngineView<'e>, model: &'e Model) -> Self {
+        ContributionQuery {
+            view,
+            model,
+            contributors: HashMap::new(),
+            paths: Paths::default(),
+            single_paths: HashMap::new(),
+            scopes: HashMap::new(),
+        }
+    }
+
+    /// Counts the scopes that end at a target with these chains, each `times`.
+    pub fn count(&mut self, target: NodeId, chains: &[(ChainId, u64)], times: i64, deltas: &mut ContributionDeltas) {
+        let (model, view) = (self.model, self.view);
+        // A Direct policy affects only the object that it targets.
+        if model.kind.class == Class::Direct && !is_counted(view, target) {
+            return;
+        }
+        let chain = match *chains {
+            [(ChainId::EMPTY, _)] => return,
+            [(chain, 1)] => Some(chain),
+            _ => None,
+        };
+        match chain.and_then(|chain| Some((self.single_path(target)?, chain))) {
+            Some(scope) => *self.scopes.entry(scope).or_default() += times,
+            None => model.scopes(view, target, &mut |scope| self.add_scopes(&scope.nodes, scope.chain, times, deltas)),
+        }
+    }
+
+    /// Adds what was counted to the deltas.
+    pub fn finish(mut self, deltas: &mut ContributionDeltas) {
+        for ((path, chain), scopes) in std::mem::take(&mut self.scopes) {
+            let mut nodes: Vec<NodeId> = self.paths.nodes(path).collect();
+            nodes.reverse();
+            self.add_scopes(&nodes, chain, scopes, deltas);
+        }
+    }
+
+    /// The path to a node, if there is exactly one.
+    fn single_path(&mut self, node: NodeId) -> Option<PathId> {
+        let (model, view) = (self.model, self.view);
+        let level = view.topology[node].level;
+        if is_counted_level(level) {
+            let mut nodes = Vec::new();
+            let is_single = model.single_path(view, node, &mut nodes);
+            return is_single.then(|| nodes.into_iter().fold(Paths::EMPTY, |path, node| self.paths.extend(path, node)));
+        }
+        let entry = model.hierarchy().place(node)?;
+        let [edge] = entry.arrivals() else { return None };
+        let mut path = match edge.parent {
+            Some(parent) => self.single_path_of_parent(parent)?,
+            None => Paths::EMPTY,
+        };
+        let has_policies = |node: NodeId| model.stack(stack_node(view, node)).is_some();
+        // A path that comes from a node of the same Namespaces has them already.
+        if entry.is_entrance {
+            let matters = |node: &NodeId| is_counted(view, *node) || has_policies(*node);
+            let ancestors = model.unlinked_ancestors(view, node).filter(matters);
+            path = ancestors.fold(path, |path, node| self.paths.extend(path, node));
+        }
+        Some(if has_policies(node) { self.paths.extend(path, node) } else { path })
+    }
+
+    fn single_path_of_parent(&mut self, parent: NodeId) -> Option<PathId> {
+        if let Some(known) = self.single_paths.get(&parent) {
+            return *known;
+        }
+        let path = self.single_path(parent);
+        self.single_paths.insert(parent, path);
+        path
+    }
+
+    fn contributors(&mut self, chain: ChainId) -> Arc<[PolicyId]> {
+        let ContributionQuery { view, model, contributors, .. } = self;
+        let found = contributors.entry(chain).or_insert_with(|| {
+            let outcomes = &model.effective(*view, chain).outcomes;
+            outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect()
+        });
+        Arc::clone(found)
+    }
+
+    /// Adds scopes with a path and a chain to the counted nodes of the path, from the node of each contributor on.
+    fn add_scopes(&mut self, nodes: &[NodeId], chain: ChainId, scopes: i64, deltas: &mut ContributionDeltas) {
+        if chain == ChainId::EMPTY || scopes == 0 {
+            return;
+        }
+        let (model, view) = (self.model, self.view);
+        let whole = |node: &NodeId| view.topology.whole(*node);
+        let can_be_affected =
+            |node: &&NodeId| model.kind.class == Class::Inherited || Some(whole(node)) == nodes.last().map(whole);
+        for &policy in self.contributors(chain).iter() {
+            let is_on = |node: &NodeId| {
+                let stack = model.stack(stack_node(view, *node));
+                stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))
+            };
+            let affected = nodes.iter().filter(can_be_affected).skip_while(|node| !is_on(node));
+            for node in affected.filter(|node| is_counted(view, **node)) {
+                *deltas.entry((*node, policy)).or_default() += scopes;
+            }
+        }
+    }
+}

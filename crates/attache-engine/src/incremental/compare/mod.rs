@@ -1,0 +1,116 @@
+//! Stage 4: what the updated models change: outcomes of policies, effective policies at targets, and which policies
+//! contribute to them.
+//!
+//! ```text
+//! kind           compares the effective targets that one kind updated
+//! contributions  counts which policies contribute to the scopes through each node above all routes
+//! ```
+
+mod contributions;
+mod kind;
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashSet;
+
+use super::update::{KindUpdate, RefoldedChains};
+use crate::chain::ChainId;
+use crate::change::same_status;
+use crate::engine::Engine;
+use crate::engine_view::EngineView;
+use crate::model::{Model, RefCounts};
+use crate::policy::PolicyId;
+use crate::status::PolicyStatus;
+use crate::topology::NodeId;
+use contributions::ContributionDeltas;
+use kind::{KindComparison, Side};
+
+pub(super) use contributions::{ContributionCounts, TargetContributors, uncounted_nodes};
+
+/// What a batch changes. Which scopes are affected, and how, is found when the report is asked for it.
+#[derive(Debug, Default)]
+pub(super) struct Differences {
+    pub kinds: Vec<KindDifferences>,
+    /// Whether the effective policy of any scope differs.
+    pub has_effective: bool,
+    /// The policies whose status differs.
+    pub policies: BTreeSet<PolicyId>,
+    /// The nodes above all routes that are affected by other policies. `None` if contributions are not counted.
+    pub targets: Option<Vec<TargetContributors>>,
+}
+
+/// What a batch changes for one kind.
+#[derive(Debug)]
+pub(super) struct KindDifferences {
+    /// The index of the model.
+    pub model: usize,
+    /// The effective targets whose effective policies can differ, before and after the batch.
+    pub targets: [Vec<NodeId>; 2],
+    /// The effective targets to which other policies can contribute.
+    pub recontributed: Vec<NodeId>,
+    /// The chains whose policies changed.
+    pub refolded: RefoldedChains,
+    /// Those of them whose effective policy differs, in scopes that stayed.
+    pub refolded_effective: HashSet<ChainId>,
+    /// Those of them to which other policies contribute, in scopes that stayed.
+    pub refolded_contributors: HashSet<ChainId>,
+}
+
+impl Differences {
+    /// Nothing differs.
+    pub fn none(counts_contributions: bool) -> Differences {
+        Differences { targets: counts_contributions.then(Vec::new), ..Differences::default() }
+    }
+
+    /// Adds the candidates whose status differs, and removes the others.
+    pub fn add_policies(&mut self, engines: [&Engine; 2], candidates: BTreeSet<PolicyId>) {
+        for policy in candidates {
+            let [before, after] = engines.map(|engine| status(engine, policy));
+            let is_same = match (before, after) {
+                (Some(before), Some(after)) => same_status(engines, [&before, &after]),
+                (None, None) => true,
+                _ => false,
+            };
+            match is_same {
+                true => self.policies.remove(&policy),
+                false => self.policies.insert(policy),
+            };
+        }
+    }
+}
+
+/// The status of a policy that exists.
+pub(super) fn status(engine: &Engine, policy: PolicyId) -> Option<PolicyStatus> {
+    engine.parts().policies.get(policy).map(|_| engine.policy_status(policy))
+}
+
+/// Compares what was updated. Updates the tallies of the models after the batch, and the contribution counts.
+pub(super) fn compare(
+    [before, after]: [EngineView<'_>; 2],
+    models_before: &[Model],
+    models_after: &mut [Model],
+    updates: Vec<KindUpdate>,
+    ref_counts: &mut [RefCounts],
+    contributions: Option<&mut ContributionCounts>,
+) -> Differences {
+    let mut differences = Differences::default();
+    let mut deltas = contributions.is_some().then(ContributionDeltas::new);
+    for update in updates {
+        let index = update.model;
+        let sides = (models_before.get(index), models_after.get_mut(index), ref_counts.get_mut(index));
+        let (Some(model_before), Some(model_after), Some(ref_counts)) = sides else { continue };
+        let before = Side { view: before, model: model_before };
+        let comparison = KindComparison { before, after: Side { view: after, model: model_after } };
+        let found = comparison.compare(update, ref_counts, deltas.as_mut());
+        differences.has_effective |= found.has_effective;
+        differences.policies.extend(found.policies);
+        differences.kinds.push(found.differences);
+        model_after.set_tallies(found.tallies);
+    }
+    differences.targets = contributions.map(|contributions| {
+        let mut targets = contributions.apply(deltas.unwrap_or_default());
+        targets.extend(contributions.same_named(after, &targets));
+        targets
+    });
+    differences
+}

@@ -1,0 +1,85 @@
+//! Which changes are not applied incrementally. They are rare, and following them would cost more than it saves.
+//!
+//! [`IncrementalEngine::apply`](super::IncrementalEngine::apply) builds everything again if a stage gives a
+//! [`NeedsRebuild`], and the report says so. The reasons that can be known from the changed objects are found here before
+//! anything is updated. The rest are found while the topology is edited.
+
+use super::changed::{ObjectChange, defines_kinds};
+use super::update::UpdateContext;
+use crate::kinds::{Crd, KindId, PolicyKind};
+use crate::object::{ObjectRef, Objects};
+use crate::policy::{Policy, TargetSpec};
+use crate::topology::api::{self, GATEWAY_API, RouteKind};
+use crate::topology::{Level, NeedsRebuild};
+
+/// Whether all changes can be applied incrementally. `objects` are those after the changes.
+pub(super) fn check_changes(context: &UpdateContext<'_>, objects: &Objects) -> Result<(), NeedsRebuild> {
+    let has_kind = |kind: RouteKind| context.objects.has_kind(GATEWAY_API, kind.name());
+    if !context.dependencies.has_hostnames() && has_kind(RouteKind::Http) && has_kind(RouteKind::Grpc) {
+        return Err(NeedsRebuild::FirstCompetingRoute);
+    }
+    context.changes.iter().try_for_each(|change| check_change(context, objects, change))
+}
+
+fn check_change(context: &UpdateContext<'_>, objects: &Objects, change: &ObjectChange) -> Result<(), NeedsRebuild> {
+    let (id, fields, kinds) = (change.reference(), change.fields, context.before.kinds());
+    if defines_kinds(context.before, id) {
+        return Err(NeedsRebuild::PolicyKinds);
+    }
+    if fields.existence {
+        // A CRD that may define a policy kind is a problem only if there are objects of it.
+        let mut unlabelled = kinds.unlabelled().iter().filter_map(|crd| Crd::read(objects.get(*crd)?));
+        if unlabelled.any(|crd| crd.group() == id.group && crd.kind() == id.kind) {
+            return Err(NeedsRebuild::PolicyKinds);
+        }
+        if kinds.iter().any(|(_, kind)| is_virtual_target(kind, &id.group, &id.kind)) {
+            return Err(NeedsRebuild::VirtualTarget);
+        }
+    }
+    if !fields.any() {
+        return Ok(());
+    }
+    match api::level(&id.group, &id.kind) {
+        Level::GatewayClass | Level::Gateway | Level::Namespace if context.has_waypoints() => {
+            Err(NeedsRebuild::Waypoints)
+        }
+        Level::Route if id.kind == RouteKind::Http.name() && context.dependencies.has_delegation_by_label() => {
+            Err(NeedsRebuild::Delegation)
+        }
+        _ => match kinds.find(&id.group, &id.kind) {
+            Some(kind) => check_policy(change, kind, kinds.get(kind)),
+            None => Ok(()),
+        },
+    }
+}
+
+fn check_policy(change: &ObjectChange, id: KindId, kind: &PolicyKind) -> Result<(), NeedsRebuild> {
+    check_attached_kind(kind)?;
+    if kind.targets.virtual_targets.is_empty() {
+        return Ok(());
+    }
+    let policies = change.states().map(|object| Policy::read(change.id, object, id, kind));
+    let mut targets = policies.flat_map(|policy| policy.targets);
+    let has_virtual_target = targets.any(|target| match &target.spec {
+        TargetSpec::Object { group, kind: wanted, .. } => is_virtual_target(kind, group, wanted),
+        _ => false,
+    });
+    if has_virtual_target { Err(NeedsRebuild::VirtualTarget) } else { Ok(()) }
+}
+
+fn is_virtual_target(kind: &PolicyKind, group: &str, name: &str) -> bool {
+    kind.targets.virtual_targets.iter().any(|it| it.is(group, name))
+}
+
+/// Whether policies of a kind can be attached again one by one.
+pub(super) fn check_attached_kind(kind: &PolicyKind) -> Result<(), NeedsRebuild> {
+    if kind.targets.bindings.is_some() { Err(NeedsRebuild::Bindings) } else { Ok(()) }
+}
+
+/// Whether a Namespace can get another node: not if the policies of a kind in it hold for the whole cluster.
+pub(super) fn check_replaced_node(context: &UpdateContext<'_>, id: &ObjectRef) -> Result<(), NeedsRebuild> {
+    let kinds = context.before.kinds();
+    let mut roots = context.kinds_in_use().filter_map(|kind| kinds.get(kind).hierarchy.root_namespace.as_ref());
+    let is_root = id.kind == "Namespace" && roots.any(|root| *root == id.name);
+    if is_root { Err(NeedsRebuild::RootNamespace) } else { Ok(()) }
+}

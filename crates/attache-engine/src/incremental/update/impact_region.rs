@@ -1,0 +1,242 @@
+//! The region that a batch can affect. Where models are built for one batch alone, they are built for this region alone.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use super::attachments::Reattached;
+use super::chains::first_nodes_below;
+use super::{NextEngine, UpdateContext};
+use crate::engine_parts::EngineParts;
+use crate::kinds::KindId;
+use crate::object::ObjectId;
+use crate::order::is_rejected_everywhere;
+use crate::policy::PolicyId;
+use crate::topology::{Level, NodeId, Topology, api};
+
+/// Everything that a batch can affect, and what that depends on.
+#[derive(Debug)]
+pub(in crate::incremental) struct ImpactRegion {
+    /// The kinds whose effective policies can differ, and the kinds that they depend on. Kinds that are decided together
+    /// are represented by the kind that leads them.
+    pub kinds: BTreeSet<KindId>,
+    /// The nodes before and after the batch, parents before children.
+    pub nodes: [Arc<[NodeId]>; 2],
+    /// The policies whose status can differ. All their scopes end in the region.
+    pub policies: BTreeSet<PolicyId>,
+    /// The objects whose lint findings can differ, before and after the batch.
+    pub objects: [BTreeSet<ObjectId>; 2],
+}
+
+impl ImpactRegion {
+    /// The region of a batch. `None` if it can affect everything.
+    pub(super) fn find(
+        context: &UpdateContext<'_>,
+        next: &NextEngine,
+        linked: &BTreeSet<ObjectId>,
+        reattached: &[Reattached],
+    ) -> Option<ImpactRegion> {
+        Search { context, next, sides: [context.before.parts(), &next.parts], linked, reattached }.find()
+    }
+}
+
+/// What the region is found from.
+#[derive(Clone, Copy)]
+struct Search<'s> {
+    context: &'s UpdateContext<'s>,
+    next: &'s NextEngine,
+    /// Before and after the batch.
+    sides: [&'s EngineParts; 2],
+    /// The routes, Gateways and ListenerSets that were linked again.
+    linked: &'s BTreeSet<ObjectId>,
+    reattached: &'s [Reattached],
+}
+
+impl<'s> Search<'s> {
+    fn find(self) -> Option<ImpactRegion> {
+        let is_rejected_everywhere = |kind| is_rejected_everywhere(self.next.parts.kinds.get(kind));
+        let mut kinds = self.reattached.iter().flat_map(|it| self.leaders(it.policy));
+        if self.context.has_waypoints() || kinds.any(is_rejected_everywhere) {
+            return None;
+        }
+        // Every scope that is added, removed or gets another chain leads through one of these.
+        let causes = self.causes();
+        let affected = self.closure(causes.iter().copied(), Topology::children);
+        let kinds = self.affected_kinds();
+        let policies = self.policies_through(&causes, &affected, &kinds);
+        // The status of a policy counts all its scopes.
+        let mut within = self.closure(self.first_nodes_of(&policies)?, Topology::children);
+        within.extend(&affected);
+        within.extend(self.next.edits.nodes.as_slice());
+        let siblings = self.nodes_of_same_objects(within.iter().copied());
+        let nodes = self.closure(within.iter().copied().chain(siblings), Topology::parents);
+        let objects = self.sides.map(|side| self.objects(side, &affected, &policies));
+        let nodes = self.sides.map(|side| in_order(&side.topology, &nodes));
+        Some(ImpactRegion { kinds, nodes, policies, objects })
+    }
+
+    /// The kind that leads that of a policy, before and after the batch.
+    fn leaders(self, policy: PolicyId) -> impl Iterator<Item = KindId> {
+        let kinds = self.sides.into_iter().filter_map(move |side| Some((side, side.policies.get(policy)?.kind)));
+        kinds.map(|(side, kind)| side.kinds.leader(kind))
+    }
+
+    /// The kinds whose effective policies can differ, and the kinds that they yield to.
+    fn affected_kinds(self) -> BTreeSet<KindId> {
+        let all: BTreeSet<KindId> = self.context.kinds_in_use().collect();
+        let (kinds, edits) = (&self.next.parts.kinds, &self.next.edits);
+        let mut changed = self.context.changes.iter().map(|change| change.reference());
+        let is_linked = !edits.is_empty() || !edits.live_changed.is_empty() || !self.linked.is_empty();
+        if is_linked || changed.any(|id| kinds.find(&id.group, &id.kind).is_none()) {
+            return all;
+        }
+        let yields = |one: KindId, to: KindId| {
+            let mut led = kinds.iter().filter(|(id, _)| kinds.leader(*id) == to);
+            led.any(|(_, other)| kinds.get(one).yields_to(other))
+        };
+        let reattached: BTreeSet<KindId> = self.reattached.iter().flat_map(|it| self.leaders(it.policy)).collect();
+        let is_affected =
+            |kind: &KindId| reattached.contains(kind) || reattached.iter().any(|other| yields(*kind, *other));
+        let affected: BTreeSet<KindId> = all.iter().copied().filter(is_affected).collect();
+        let is_needed = |kind: &KindId| affected.contains(kind) || affected.iter().any(|other| yields(*other, *kind));
+        all.into_iter().filter(is_needed).collect()
+    }
+
+    /// Some nodes and all nodes that are linked to them in one direction, directly or not, before or after the batch.
+    fn closure(
+        self,
+        from: impl IntoIterator<Item = NodeId>,
+        linked: fn(&Topology, NodeId) -> &[NodeId],
+    ) -> HashSet<NodeId> {
+        let mut found = HashSet::new();
+        let mut todo: Vec<NodeId> = from.into_iter().collect();
+        while let Some(node) = todo.pop() {
+            if found.insert(node) {
+                self.sides.iter().for_each(|side| todo.extend(linked(&side.topology, node)));
+            }
+        }
+        found
+    }
+
+    /// All nodes of the objects that have some nodes, before and after the batch.
+    fn nodes_of_same_objects(self, nodes: impl IntoIterator<Item = NodeId>) -> impl Iterator<Item = NodeId> {
+        let having = move |node: NodeId| self.sides.into_iter().filter(move |side| side.topology.has(node));
+        let wholes = nodes.into_iter().flat_map(move |node| having(node).map(move |side| side.topology.whole(node)));
+        let wholes: HashSet<NodeId> = wholes.collect();
+        wholes.into_iter().flat_map(move |whole| {
+            having(whole).flat_map(move |side| {
+                [whole].into_iter().chain(side.topology.sections(whole)).chain(side.topology.frontend(whole))
+            })
+        })
+    }
+
+    /// All nodes of the objects at which paths first have the policies on some nodes.
+    fn first_objects_below(self, nodes: HashSet<NodeId>) -> impl Iterator<Item = NodeId> {
+        let mut first = HashSet::new();
+        for node in nodes {
+            first_nodes_below(self.context, self.next, None, node, |node| _ = first.insert(node));
+        }
+        self.nodes_of_same_objects(first)
+    }
+
+    /// The nodes at which the effects of the batch begin.
+    fn causes(self) -> HashSet<NodeId> {
+        let edits = &self.next.edits;
+        let edited = edits.removed.iter().chain(&edits.live_changed).chain(&edits.renamespaced).copied();
+        let objects = self.linked_or_changed().map(NodeId::whole);
+        let mut causes: HashSet<NodeId> = edited.chain(self.nodes_of_same_objects(objects)).collect();
+        let restacked = self.reattached.iter().filter(|it| it.changes_stacks(self.context, self.next));
+        let nodes = restacked.flat_map(|it| it.before.to.iter().chain(&it.after(self.next).to));
+        let nodes: HashSet<NodeId> = nodes.map(|it| it.node).collect();
+        causes.extend(self.first_objects_below(nodes));
+        causes
+    }
+
+    fn linked_or_changed(self) -> impl Iterator<Item = ObjectId> {
+        self.linked.iter().copied().chain(self.context.changes.iter().map(|change| change.id))
+    }
+
+    /// The policies on all paths through a cause.
+    fn policies_through(
+        self,
+        causes: &HashSet<NodeId>,
+        affected: &HashSet<NodeId>,
+        kinds: &BTreeSet<KindId>,
+    ) -> BTreeSet<PolicyId> {
+        let mut paths = self.closure(causes.iter().copied(), Topology::parents);
+        paths.extend(affected);
+        let unlinked = |node: &NodeId| {
+            let node = *node;
+            let nodes = self.sides.into_iter().filter_map(move |side| side.topology.node(node));
+            nodes.flat_map(move |it| [Some(it.whole(node)), it.namespace()]).flatten()
+        };
+        let unlinked: Vec<NodeId> = paths.iter().flat_map(unlinked).collect();
+        paths.extend(unlinked);
+        paths.extend(self.roots());
+        let attached = self.sides.into_iter().flat_map(|side| side.attachments.attached());
+        let policies = attached.filter(|it| paths.contains(&it.node)).map(|it| it.policy);
+        let policies = policies.filter(|policy| self.leaders(*policy).any(|kind| kinds.contains(&kind)));
+        policies.chain(self.reattached.iter().map(|it| it.policy)).collect()
+    }
+
+    /// The nodes at which paths first have some policies. `None` if a policy holds for the whole cluster.
+    fn first_nodes_of(self, policies: &BTreeSet<PolicyId>) -> Option<impl Iterator<Item = NodeId>> {
+        let attached = self.sides.into_iter().flat_map(|side| {
+            let attached = policies.iter().flat_map(|policy| &side.attachments.for_policy(*policy).to);
+            attached.map(|it| it.node)
+        });
+        let attached: HashSet<NodeId> = attached.collect();
+        if self.roots().any(|root| attached.contains(&root)) {
+            return None;
+        }
+        Some(self.first_objects_below(attached))
+    }
+
+    /// The root Namespaces of all kinds in use.
+    fn roots(self) -> impl Iterator<Item = NodeId> {
+        let parts = &self.next.parts;
+        let names =
+            self.context.kinds_in_use().filter_map(|kind| parts.kinds.get(kind).hierarchy.root_namespace.as_ref());
+        names.filter_map(|name| parts.topology.find_namespace(&parts.objects, name))
+    }
+
+    /// The parents of routes that were linked again or changed: findings about a Gateway count its routes.
+    fn parents_of_routes(self) -> impl Iterator<Item = ObjectId> {
+        self.linked_or_changed().map(NodeId::whole).flat_map(move |route| {
+            let topologies = self.sides.into_iter().map(|side| &side.topology);
+            let topologies = topologies.filter(move |topology| topology.has(route));
+            topologies.flat_map(move |topology| {
+                topology.parents(route).iter().filter_map(|parent| topology[*parent].owner.object())
+            })
+        })
+    }
+
+    /// The objects of one side whose lint findings can differ.
+    fn objects(
+        self,
+        side: &EngineParts,
+        affected: &HashSet<NodeId>,
+        policies: &BTreeSet<PolicyId>,
+    ) -> BTreeSet<ObjectId> {
+        let owners = affected.iter().filter_map(|node| side.topology.node(*node)?.owner.object());
+        // A finding about an unknown kind is reported for its first object.
+        let changed = self.context.changes.iter().map(|change| change.reference());
+        let of_unknown_kind = changed.filter(|id| {
+            api::level(&id.group, &id.kind) == Level::Other && side.kinds.find(&id.group, &id.kind).is_none()
+        });
+        let firsts = of_unknown_kind.filter_map(|id| side.objects.of_kind(&id.group, &id.kind).first().copied());
+        let all = owners.chain(self.linked_or_changed()).chain(firsts);
+        let all = all.chain(policies.iter().map(|policy| policy.0)).chain(self.parents_of_routes());
+        all.filter(|id| side.objects.shared(*id).is_some()).collect()
+    }
+}
+
+/// The existing ones of some nodes, parents before children.
+fn in_order(topology: &Topology, nodes: &HashSet<NodeId>) -> Arc<[NodeId]> {
+    let deepest = topology.deepest();
+    let existing = nodes.iter().copied().filter(|node| topology.has(*node));
+    let mut ranked: Vec<(usize, NodeId)> = existing.map(|node| (topology.rank(deepest, node), node)).collect();
+    ranked.sort_unstable();
+    ranked.into_iter().map(|(_, node)| node).collect()
+}

@@ -1,0 +1,179 @@
+//! Stage 3: builds the next engine, at a cost that depends on what the changes affect.
+//!
+//! ```text
+//! topology       nodes of changed objects, implied nodes (implied_nodes), links of Gateways (gateways) and routes
+//!    │             ─→ UpdatedTopology: the objects that were linked again, the policies to attach again
+//! attachments    the targets of those policies
+//!    │             ─→ Vec<Reattached>: each policy with what it was attached to
+//! models         the models that are updated: all, or those in the region that the changes can reach (impact_region)
+//!    │             ─→ ModelUpdate: the models before and after
+//! stacks         the policies on each node
+//!    │             ─→ UpdatedStacks: the nodes whose stack changed
+//! hierarchies    how each hierarchy sees the edited nodes
+//!    │             ─→ the nodes that a hierarchy sees in another way
+//! chains         the chains that reach each node
+//!                  ─→ KindUpdate: the nodes that other chains reach, and the chains that merge to another policy
+//! ```
+
+mod attachments;
+mod chains;
+mod gateways;
+mod hierarchies;
+mod impact_region;
+mod implied_nodes;
+mod models;
+mod stacks;
+mod topology;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::changed::ObjectChange;
+use super::compare::{ContributionCounts, Differences, compare};
+use super::dependents::DependencyIndex;
+use super::object_index::ObjectIndex;
+use super::rebuild;
+use crate::engine::Engine;
+use crate::engine_parts::EngineParts;
+use crate::kinds::KindId;
+use crate::model::RefCounts;
+use crate::models::Models;
+use crate::object::{ObjectId, Objects};
+use crate::policy::PolicyId;
+use crate::topology::{NeedsRebuild, TopologyChanges, TopologyEditor};
+
+pub(super) use chains::{KindUpdate, RefoldedChains};
+pub(super) use impact_region::ImpactRegion;
+pub(super) use models::without_unused_models;
+
+/// What all stages of an update read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UpdateContext<'u> {
+    /// The engine before the changes.
+    pub before: &'u Engine,
+    pub changes: &'u [ObjectChange],
+    /// What depended on what before the changes.
+    pub dependencies: &'u DependencyIndex,
+    /// The objects after the changes, by kind and namespace.
+    pub objects: &'u ObjectIndex,
+}
+
+impl UpdateContext<'_> {
+    /// The kinds that have policies before or after the changes. Kinds that are decided together are represented by the
+    /// kind that leads them. A kind can be there several times.
+    pub fn kinds_in_use(&self) -> impl Iterator<Item = KindId> {
+        self.before.all_models().kinds().chain(self.kinds_of_new_policies())
+    }
+
+    /// The kinds of the policies that are added or updated.
+    fn kinds_of_new_policies(&self) -> impl Iterator<Item = KindId> {
+        let kinds = self.before.kinds();
+        let after = self.changes.iter().filter_map(|change| Some(&change.after()?.id));
+        after.filter_map(|id| kinds.find(&id.group, &id.kind)).map(|kind| kinds.leader(kind))
+    }
+
+    /// Whether labels say which Gateway is in front of a Service, for any kind.
+    pub fn has_waypoints(&self) -> bool {
+        self.kinds_in_use().any(|kind| self.before.kinds().get(kind).hierarchy.waypoints.is_some())
+    }
+
+    /// The objects that are added or removed, or whose spec changes, sorted.
+    fn changed_content(&self) -> impl Iterator<Item = ObjectId> {
+        self.changes.iter().filter(|change| change.fields.content()).map(|change| change.id)
+    }
+}
+
+/// The next engine while it is built. Each part starts as it was before the changes, and is updated by one stage.
+#[derive(Debug)]
+struct NextEngine {
+    parts: EngineParts,
+    /// What has been edited in the topology.
+    edits: TopologyChanges,
+}
+
+impl NextEngine {
+    fn topology_editor(&mut self) -> TopologyEditor<'_> {
+        TopologyEditor::new(&mut self.parts.topology, &self.parts.objects, &mut self.edits)
+    }
+}
+
+/// What is kept from one update to the next, beside the models.
+#[derive(Debug)]
+pub(super) struct KeptCounts {
+    /// Which policies contribute to the scopes through each node above all routes.
+    pub contributions: ContributionCounts,
+    /// For each model.
+    pub ref_counts: Vec<RefCounts>,
+}
+
+/// The next engine, and what is different in it.
+#[derive(Debug)]
+pub(super) struct Update {
+    /// The engines before and after the changes, with the models that were updated. Both have the same kinds.
+    pub sides: [Arc<Engine>; 2],
+    pub differences: Differences,
+    /// The region that the models cover. `None` if they cover everything.
+    pub region: Option<ImpactRegion>,
+    /// The objects whose dependencies may differ.
+    pub reindexed: Vec<ObjectId>,
+    /// The parts of the topology that are free for new nodes.
+    pub free_parts: Vec<(u32, u32)>,
+}
+
+/// Applies the changes. `objects` are those after the changes. Without `kept` counts the models are built for this update
+/// alone, and only as far as the changes can reach.
+pub(super) fn update(
+    context: &UpdateContext<'_>,
+    before: &Arc<Engine>,
+    objects: Objects,
+    free_parts: Vec<(u32, u32)>,
+    kept: Option<&mut KeptCounts>,
+) -> Result<Update, NeedsRebuild> {
+    rebuild::check_changes(context, &objects)?;
+    let parts = EngineParts { objects, ..before.parts().clone() };
+    let mut next = NextEngine { parts, edits: TopologyChanges::new(free_parts) };
+    let topology = topology::update(context, &mut next)?;
+    if !can_affect_policies(context, &next, &topology.policies) {
+        let after = Arc::new(before.with_equivalent_parts(next.parts));
+        let differences = Differences::none(kept.is_some());
+        let (sides, free_parts) = ([Arc::clone(before), after], next.edits.into_free());
+        return Ok(Update { sides, differences, region: None, reindexed: Vec::new(), free_parts });
+    }
+    let reattached = attachments::update(context, &mut next, topology.policies)?;
+    let mut new_ref_counts = Vec::new();
+    let (before, ref_counts, contributions, region) = match kept {
+        Some(KeptCounts { contributions, ref_counts }) => {
+            (models::with_new_kinds(context, before, ref_counts), ref_counts, Some(contributions), None)
+        }
+        None => {
+            let region = ImpactRegion::find(context, &next, &topology.linked, &reattached);
+            let before = models::build(context, before, region.as_ref(), &mut new_ref_counts);
+            (before, &mut new_ref_counts, None, region)
+        }
+    };
+    let context = &UpdateContext { before: &before, ..*context };
+    let mut models = before.models().to_vec();
+    models.iter_mut().for_each(|model| model.clear_caches());
+    let stacks = stacks::update(context, &next, &reattached, &mut models);
+    let rehung = hierarchies::update(context, &next, region.as_ref(), &mut models);
+    let updates = chains::update(context, &next, &stacks, &rehung, &mut models, ref_counts);
+    let views = [before.view(), next.parts.view()];
+    let mut differences = compare(views, before.models(), &mut models, updates, ref_counts, contributions);
+    for (model, ref_counts) in models.iter_mut().zip(ref_counts) {
+        model.release_unused(ref_counts);
+    }
+    let after = Arc::new(before.with_parts(next.parts, Models::from_built(models)));
+    let policies = reattached.iter().map(|it| it.policy);
+    differences.add_policies([&before, &after], stacks.policies.into_iter().chain(policies.clone()).collect());
+    let reindexed = context.changed_content().chain(policies.map(|policy| policy.0)).collect();
+    let (sides, free_parts) = ([before, after], next.edits.into_free());
+    Ok(Update { sides, differences, region, reindexed, free_parts })
+}
+
+/// Whether the attachment or the effect of any policy can differ.
+fn can_affect_policies(context: &UpdateContext<'_>, next: &NextEngine, policies: &BTreeSet<PolicyId>) -> bool {
+    !policies.is_empty()
+        || !next.edits.is_empty()
+        || context.changes.iter().any(|change| change.fields.content() || change.fields.annotations)
+        || context.has_waypoints()
+}
