@@ -198,6 +198,7 @@ mod tests {
             id: ObjectRef::new("example.io", "ColorPolicy", "default", "p1"),
             version: "v1".into(),
             created: None,
+            last_change: None,
             body: Value::map(vec![("spec".into(), spec)]),
             source: Source {
                 file: "p.yaml".into(),

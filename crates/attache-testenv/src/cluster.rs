@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::certificates::{Certificates, Identity, Subject};
+use crate::http::Credentials;
 use crate::ports::Port;
 use crate::processes::{Server, Watchdog};
 use crate::{HttpClient, Programs, TestEnvError, TestUser, announce, template};
@@ -195,6 +196,13 @@ impl TestCluster {
     /// Requests in the name of a cluster administrator.
     pub fn http(&self) -> &HttpClient {
         self.admin.http()
+    }
+
+    /// A client of its own for a cluster administrator, which shares no connections with others.
+    pub fn fresh_http(&self) -> HttpClient {
+        let identity = self.certificates.identity("admin");
+        HttpClient::new(&self.url, &self.authority(), Credentials::Certificate(&identity))
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The programs that the cluster runs.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{Answer, Description, Met, condition, names};
 use crate::lint::{OfFinding, of_finding};
 use crate::list::API_VERSION;
+use crate::provenance::{ManagedBy, managed_by};
 use crate::reach::{OfPart, Way, parts};
 use crate::scopes::from;
 use crate::snapshot::Snapshot;
@@ -59,9 +60,20 @@ struct About {
     #[serde(skip_serializing_if = "Option::is_none")]
     created: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    last_changed: Option<Changed>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    managed_by: Vec<ManagedBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
+}
+
+/// Who changed an object last, and when.
+#[derive(Debug, Serialize)]
+struct Changed {
+    manager: String,
+    time: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -200,6 +212,10 @@ impl About {
             kind: "Description",
             object: name,
             created: object.and_then(|object| object.created).map(|created| created.to_string()),
+            last_changed: object
+                .and_then(|object| object.last_change.as_deref())
+                .map(|change| Changed { manager: change.manager.to_string(), time: change.time.to_string() }),
+            managed_by: object.map(managed_by).unwrap_or_default(),
             file: object.map(|object| object.source.file.to_string()).filter(|file| !file.is_empty()),
             line: place.map(|place| place.line),
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use smol_str::SmolStr;
 
 use super::identity::{creation_timestamp, identify};
-use super::{Object, ObjectError, ObjectRef, Source, count_values, secret, walk_position};
+use super::{LastChange, Object, ObjectError, ObjectRef, Source, count_values, secret, walk_position};
 use crate::value::{MAX_DEPTH, Path, Value};
 
 impl Object {
@@ -107,13 +107,14 @@ impl Object {
         body: Value,
         mut source: Source,
     ) -> (Object, Option<ObjectError>) {
+        let last_change = LastChange::from_body(&body).map(Box::new);
         let body = drop_fields(&id, body, &mut source);
         debug_assert!(source.locations.is_empty() || source.locations.len() == count_values(&body));
         let (created, error) = match creation_timestamp(&body) {
             Ok(created) => (created, None),
             Err(error) => (None, Some(error)),
         };
-        (Object { id, version, created, body, source }, error)
+        (Object { id, version, created, body, last_change, source }, error)
     }
 }
 

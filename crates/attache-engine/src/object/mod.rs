@@ -8,6 +8,7 @@ mod construct;
 mod error;
 mod group_kind;
 mod identity;
+mod last_change;
 pub mod objects;
 mod secret;
 mod source;
@@ -22,6 +23,7 @@ use crate::value::{Path, Value};
 
 pub use error::ObjectError;
 pub use group_kind::GroupKind;
+pub use last_change::LastChange;
 pub use objects::Objects;
 pub use source::{FileLocation, Source, SourceLocation, SourceMap};
 
@@ -108,6 +110,8 @@ pub struct Object {
     /// The whole document, without `metadata.managedFields`, `kubectl.kubernetes.io/last-applied-configuration` and the
     /// values of a Secret.
     pub body: Value,
+    /// Who changed it last, where the document says so.
+    pub last_change: Option<Box<LastChange>>,
     /// Where the object was read.
     pub source: Source,
 }

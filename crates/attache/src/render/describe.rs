@@ -19,6 +19,7 @@ use super::table::{Cell, Table};
 use super::{Screen, cut, some};
 use attache_answers::Snapshot;
 use attache_answers::describe::{Answer, Description, Here, Met};
+use attache_answers::managed_by;
 use attache_answers::scopes::{from, short_path};
 
 pub struct DescribeView<'i> {
@@ -66,7 +67,8 @@ impl DescribeView<'_> {
         let about: Vec<String> = [named, created, place].into_iter().flatten().collect();
         let mut table = Table::plain(0);
         table.row([paint(HEAD, name).into(), paint(DIM, about.join(", ")).into()]);
-        table.write(screen)
+        table.write(screen)?;
+        object.map_or(Ok(()), |object| write_provenance(object, screen))
     }
 
     fn topology(&self, it: &Description, screen: &mut Screen) -> io::Result<()> {
@@ -234,6 +236,19 @@ impl DescribeView<'_> {
 pub fn write_deeper(commands: impl IntoIterator<Item = String>, screen: &mut Screen) -> io::Result<()> {
     section("deeper", screen)?;
     commands.into_iter().try_for_each(|command| writeln!(screen, "  {}", paint(PLAIN, command)))
+}
+
+/// Where an object is edited: who changed it last, and what manages it.
+fn write_provenance(object: &Object, screen: &mut Screen) -> io::Result<()> {
+    let mut table = Table::plain(0);
+    if let Some(change) = &object.last_change {
+        table.row([paint(DIM, format!("last changed by {} at {}", change.manager, change.time)).into()]);
+    }
+    let managers: Vec<String> = managed_by(object).iter().map(ToString::to_string).collect();
+    if !managers.is_empty() {
+        table.row([paint(DIM, format!("managed by {}", managers.join(", "))).into()]);
+    }
+    table.write(screen)
 }
 
 pub fn section(name: &str, screen: &mut Screen) -> io::Result<()> {

@@ -14,7 +14,7 @@ use super::table::{Cell, Table};
 use super::{Screen, cut};
 use attache_answers::Snapshot;
 use attache_answers::explain::{Answer, block, place};
-use attache_answers::{did_you_mean, listed};
+use attache_answers::{did_you_mean, listed, managed_by};
 
 pub struct ExplainView<'i> {
     pub input: &'i Snapshot,
@@ -109,12 +109,17 @@ impl ExplainView<'_> {
             Some(created) => format!("created {created}"),
             None => "not created yet".to_owned(),
         };
+        let object = self.input.engine.policy_object(turn.policy);
+        let changed = object.last_change.as_ref();
+        let changed = changed.map(|change| format!("last changed by {} at {}", change.manager, change.time));
+        let managers = managed_by(object).into_iter().map(|it| format!("managed by {it}"));
         let place = place(self.input, turn, field).map(|(file, place)| match place {
             Some(SourceLocation { line, .. }) => format!("{file}:{line}"),
             None => file.to_owned(),
         });
         let strategy = Some(turn.strategy.name().to_owned()).filter(|_| turn.strategy != Strategy::NONE);
-        let all: Vec<String> = [strategy, when, removes, Some(age), place].into_iter().flatten().collect();
+        let all = [strategy, when, removes, Some(age), changed, place].into_iter().flatten();
+        let all: Vec<String> = all.chain(managers).collect();
         let mut table = Table::plain(INDENT);
         table.row([paint(DIM, all.join(", ")).into()]);
         table.write(screen)

@@ -229,6 +229,29 @@ fn kubectl_runs_it_as_a_plugin_and_completes_live_names() {
     assert!(text.contains("baker"), "{text}");
 }
 
+#[test]
+fn a_policy_says_who_changed_it_last_and_what_manages_it() {
+    let Some(cluster) = shared() else { return };
+    let text = run(cluster.kubeconfig(), "describe retrypolicy/be-patient -n infra");
+    assert!(text.contains("last changed by kubectl at "), "{text}");
+    assert!(!text.contains("managed by"), "{text}");
+    let text = run(cluster.kubeconfig(), "explain httproute/cakes -n baker");
+    assert!(text.contains("last changed by kubectl at "), "{text}");
+    let output = attache(cluster.kubeconfig())
+        .args(["describe", "retrypolicy/be-patient", "-n", "infra", "-o", "json"])
+        .output();
+    let document: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    assert_eq!(document["lastChanged"]["manager"], "kubectl");
+    // The same from files, where they have the marks of a tool.
+    let file = cluster.folder().join("helm.yaml");
+    let marks = "annotations: {meta.helm.sh/release-name: bakery, meta.helm.sh/release-namespace: shop}";
+    let marked = OBJECTS
+        .replace("{name: be-patient, namespace: infra}", &format!("{{name: be-patient, namespace: infra, {marks}}}"));
+    std::fs::write(&file, format!("{KINDS}\n---\n{marked}")).unwrap();
+    let text = run(cluster.kubeconfig(), &format!("describe retrypolicy/be-patient -f {}", file.display()));
+    assert!(text.contains("managed by Helm release shop/bakery"), "{text}");
+}
+
 /// A run of `watch`, whose lines can be waited for.
 struct Watching {
     child: Child,
