@@ -1,4 +1,4 @@
-//! Reading text, in bytes per second.
+//! The throughput of reading YAML and JSON.
 
 mod shapes;
 
@@ -14,7 +14,7 @@ fn parse(criterion: &mut Criterion) {
     group.sample_size(10);
     for (name, format) in [("yaml", Format::Yaml), ("json", Format::Json)] {
         let mut bytes = Vec::new();
-        attache_gen::write(&objects, format, &mut bytes).expect("a vector takes everything");
+        attache_gen::write(&objects, format, &mut bytes).expect("writing to a vector never fails");
         let text = String::from_utf8(bytes).expect("manifests are text");
         let file: Arc<str> = "generated".into();
         group.throughput(Throughput::Bytes(text.len() as u64));

@@ -1,4 +1,4 @@
-//! The topology and all effective policies, from objects in memory.
+//! The time to compute the topology and all effective policies of objects in memory.
 
 mod shapes;
 

@@ -1,4 +1,4 @@
-//! The topology alone, from objects in memory.
+//! The time to build the topology of objects in memory.
 
 mod shapes;
 

@@ -1,4 +1,4 @@
-//! The changes of the benchmark `incremental`, once each, for callgrind to count: see `benches/instructions`.
+//! Makes each change of the benchmark `incremental` once, for callgrind to count its instructions: see `benches/instructions`.
 
 #[path = "../benches/shapes/changes.rs"]
 mod changes;
@@ -7,20 +7,20 @@ use attache_engine::incremental::{Edit, IncrementalEngine, Report};
 use rayon::ThreadPoolBuilder;
 
 fn main() {
-    // On one thread, so that it is always the same.
+    // On one thread, so that the counts are the same in every run.
     ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global().expect("the first pool");
-    let objects = changes::world(2_000, 10);
+    let objects = changes::cluster(2_000, 10);
     let mut incremental = changes::incremental(&objects);
     for change in changes::changes(&objects) {
-        incremental.apply(change.back.clone());
-        let (_, is_empty) = measured(&mut incremental, change.there);
+        incremental.apply(change.undo.clone());
+        let (_, is_empty) = measured(&mut incremental, change.apply);
         assert_eq!(!is_empty, change.affected, "{}", change.name);
-        incremental.apply(change.back);
+        incremental.apply(change.undo);
         println!("{}", change.name);
     }
 }
 
-/// What callgrind counts.
+/// The function whose instructions callgrind counts.
 #[inline(never)]
 fn measured(incremental: &mut IncrementalEngine, batch: Vec<Edit>) -> (Report, bool) {
     let report = incremental.apply(batch);

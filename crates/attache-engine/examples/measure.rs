@@ -1,10 +1,10 @@
-//! Reads the manifests in a folder, or makes so many routes, and works out everything, saying how long each step took
-//! and how much memory the process had at most.
+//! Reads the manifests in a folder, or generates a number of routes, and computes all effective policies. Prints the time of each
+//! step and the peak memory.
 //!
 //! cargo run --release -p attache-gen -- --gateways 10 --routes 100000 --policies gateway=all,route=10000 --out /tmp/manifests
 //! cargo run --release -p attache-engine --example measure -- /tmp/manifests
 //! cargo run --release -p attache-engine --example measure -- 1000000
-//! cargo run --release -p attache-engine --example measure -- 1000000 incremental     # a model that follows changes
+//! cargo run --release -p attache-engine --example measure -- 1000000 incremental     # an incremental engine
 
 use std::fs;
 use std::io;
@@ -25,22 +25,22 @@ fn main() -> io::Result<()> {
         Err(_) => read(&from)?,
     };
 
-    let step = Step::start();
+    let step = StepTimer::start();
     let objects = Objects::new(objects);
     step.done(&format!("sort {} objects", objects.len()));
 
     if std::env::args().nth(2).is_some_and(|arg| arg == "incremental") {
-        let step = Step::start();
+        let step = StepTimer::start();
         let incremental = IncrementalEngine::new(objects, &built_in().0, Settings::default());
-        step.done(&format!("a model of {} nodes that follows changes", incremental.now().topology().count()));
+        step.done(&format!("an incremental engine of {} nodes", incremental.now().topology().count()));
         return peak();
     }
 
-    let step = Step::start();
+    let step = StepTimer::start();
     let engine = Engine::new(objects, &built_in().0, Settings::default());
     step.done(&format!("topology of {} nodes", engine.topology().count()));
 
-    let step = Step::start();
+    let step = StepTimer::start();
     engine.fold_all();
     step.done(&format!("chains and effective policies, of {} policies", engine.policies().len()));
     peak()
@@ -50,14 +50,14 @@ fn peak() -> io::Result<()> {
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown");
     println!("at most {} resident", peak.trim());
-    // The memory need not be given back piece by piece.
+    // Exit without dropping: that would only take time.
     std::process::exit(0)
 }
 
 fn read(folder: &str) -> io::Result<Vec<Object>> {
     let mut files: Vec<_> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     files.sort();
-    let step = Step::start();
+    let step = StepTimer::start();
     let (mut objects, mut bytes) = (Vec::new(), 0);
     for file in &files {
         let content = fs::read_to_string(file)?;
@@ -70,7 +70,7 @@ fn read(folder: &str) -> io::Result<Vec<Object>> {
     Ok(objects)
 }
 
-/// As if they had been read: ten gateways, and routes of which one in ten has a policy of its own.
+/// Ten gateways, and a policy on one in ten routes.
 fn generate(routes: usize) -> Vec<Object> {
     let policies = [(Level::Gateway, ALL), (Level::Route, routes / 10)];
     attache_gen::generate(&Shape {
@@ -83,14 +83,14 @@ fn generate(routes: usize) -> Vec<Object> {
     })
 }
 
-struct Step {
+struct StepTimer {
     start: Instant,
     cpu: u64,
 }
 
-impl Step {
-    fn start() -> Step {
-        Step { start: Instant::now(), cpu: cpu_ms() }
+impl StepTimer {
+    fn start() -> StepTimer {
+        StepTimer { start: Instant::now(), cpu: cpu_ms() }
     }
 
     fn done(self, what: &str) {
@@ -98,10 +98,10 @@ impl Step {
     }
 }
 
-/// What all threads have used so far, which on a busy machine says more than the time that has passed.
+/// The CPU time of all threads so far. On a busy machine it is more reliable than the elapsed time.
 fn cpu_ms() -> u64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // After the name, which may contain anything: user and system time are the 12th and 13th field, in 1/100 s.
+    // The process name may contain anything, so skip it. After it, fields 12 and 13 are user and system time in 1/100 s.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * 10
 }

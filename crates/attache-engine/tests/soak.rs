@@ -1,5 +1,5 @@
-//! Memory comes back, however long objects come and go.
-//! `SOAK=5000000 cargo test --release -p attache-engine --test soak -- --nocapture` makes so many changes.
+//! The memory of an incremental engine does not grow with the number of changes.
+//! `SOAK=5000000 cargo test --release -p attache-engine --test soak -- --nocapture` makes five million changes.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -22,11 +22,11 @@ use dice::Dice;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// How many times all is put back as it was, to compare.
+/// How many times the first objects are restored, to compare the memory.
 const ROUNDS: usize = 20;
 
-/// What may be left when everything is gone, in bytes.
-const REST: usize = 64 << 10;
+/// How many bytes more than an empty engine may be in use after all objects are deleted.
+const TOLERANCE: usize = 64 << 10;
 
 fn shape() -> Shape {
     let policies = [
@@ -54,10 +54,10 @@ fn shape() -> Shape {
 }
 
 #[test]
-fn memory_comes_back() {
+fn memory_does_not_grow_with_the_number_of_changes() {
     let changes = std::env::var("SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let kinds = built_in().0;
-    // Whatever is made once, by whoever comes first.
+    // Allocates what is allocated once per process.
     drop(IncrementalEngine::new(Objects::new(generate(&shape())), &kinds, Settings::default()));
     let outside = MEMORY.current_usage();
     let empty = IncrementalEngine::new(Objects::default(), &kinds, Settings::default());
@@ -78,16 +78,16 @@ fn memory_comes_back() {
         while soak.count < round * changes / ROUNDS {
             soak.change();
         }
-        soak.put_back();
+        soak.restore();
         soak.kept.clear();
-        soak.ask();
+        soak.query();
         sizes.push(MEMORY.current_usage() - outside);
         println!("after {:>9} changes: {:>9} bytes", soak.count, sizes[round - 1]);
     }
-    // Tables have found their size after some rounds.
+    // Hash tables reach their final size in the first rounds.
     let usual = *sizes[..ROUNDS / 4].iter().max().unwrap();
     let most = *sizes.iter().max().unwrap();
-    assert!(most <= usual + usual / 20, "it grows: {sizes:?}");
+    assert!(most <= usual + usual / 20, "memory grows: {sizes:?}");
 
     let all: Vec<Edit> = soak.now.keys().cloned().map(Edit::Delete).collect();
     let Soak { mut incremental, now, first, kept, .. } = soak;
@@ -95,29 +95,29 @@ fn memory_comes_back() {
     drop(incremental.apply(all));
     assert_eq!(incremental.now().objects().len(), 0);
     let left = MEMORY.current_usage() - outside;
-    println!("nothing is there: {left} bytes, {least} at first");
-    assert!(left <= least + REST, "{left} bytes are left, {least} would do");
+    println!("after all is deleted: {left} bytes, {least} in an empty engine");
+    assert!(left <= least + TOLERANCE, "{left} bytes are in use, {least} in an empty engine");
 }
 
 struct Soak {
     incremental: IncrementalEngine,
     first: Vec<Object>,
     now: BTreeMap<ObjectRef, Object>,
-    /// Snapshots that somebody still reads.
+    /// Older snapshots that are still in use.
     kept: Vec<Arc<Engine>>,
     dice: Dice,
     count: usize,
 }
 
 impl Soak {
-    /// One batch.
+    /// Makes one batch of changes.
     fn change(&mut self) {
         let size = if self.dice.one_in(4) { 1 + self.dice.below(5) } else { 1 };
         let batch: Vec<Edit> = (0..size).filter_map(|_| self.edit()).collect();
         self.count += batch.len();
         self.apply(batch);
         if self.dice.one_in(10) {
-            self.ask();
+            self.query();
         }
         if self.dice.one_in(50) {
             self.kept.push(Arc::clone(self.incremental.now()));
@@ -140,24 +140,24 @@ impl Soak {
         }
     }
 
-    /// Works out what is only worked out for those who ask.
-    fn ask(&self) {
+    /// Computes what is only computed on demand.
+    fn query(&self) {
         self.incremental.now().fold_all();
         self.incremental.now().policy_statuses();
         self.incremental.now().target_statuses();
     }
 
-    /// As it was at first, from whatever it is.
-    fn put_back(&mut self) {
+    /// Restores the first objects.
+    fn restore(&mut self) {
         let known: BTreeMap<&ObjectRef, &Object> = self.first.iter().map(|object| (&object.id, object)).collect();
         let others = self.now.keys().filter(|id| !known.contains_key(id)).cloned().map(Edit::Delete);
         let batch = others.chain(self.first.iter().cloned().map(Edit::Put)).collect();
         self.apply(batch);
-        // A map's own size depends on what became of it.
+        // A new map: the size of the old one depends on its history.
         self.now = self.first.iter().map(|object| (object.id.clone(), object.clone())).collect();
     }
 
-    /// Says something that nobody has said before, or takes something away.
+    /// A change with names that were not used before, a deletion, or one of the first objects again.
     fn edit(&mut self) -> Option<Edit> {
         let new = format!("new-{}", self.count);
         let ids: Vec<&ObjectRef> = self.now.keys().collect();

@@ -1,4 +1,4 @@
-//! What policies are attached to.
+//! Generates Namespaces, Gateways, routes and Services.
 
 use attache_engine::object::Object;
 use attache_engine::value::Value;
@@ -10,7 +10,7 @@ use crate::shape::Shape;
 pub const GATEWAY_API: &str = "gateway.networking.k8s.io";
 const V1: &str = "gateway.networking.k8s.io/v1";
 
-/// Where the gateways are.
+/// The namespace of the gateways.
 pub const GATEWAY_NAMESPACE: &str = "infra";
 
 impl Shape {
@@ -23,7 +23,7 @@ impl Shape {
     }
 }
 
-// All names are as long as each other, so that manifests are generated in the order in which `kubectl get` lists them.
+// Numbers in names have leading zeros, so that manifests are generated in the order in which `kubectl get` lists them.
 
 pub fn namespace(index: usize) -> String {
     format!("team-{index:03}")
@@ -55,7 +55,7 @@ pub fn generate(shape: &Shape) -> Vec<Object> {
     let controller = fields([("controllerName", "bench.attache.dev/controller".into())]);
     objects.push(object(V1, "GatewayClass", "", "bench", 0, controller));
     objects.extend((0..shape.gateways).map(|index| {
-        let listeners = list((0..shape.listeners).map(|index| listener_of(shape, index)));
+        let listeners = list((0..shape.listeners).map(|index| listener_spec(shape, index)));
         let spec = fields([("gatewayClassName", "bench".into()), ("listeners", listeners)]);
         object(V1, "Gateway", GATEWAY_NAMESPACE, &gateway(index), index, spec)
     }));
@@ -74,7 +74,7 @@ pub fn generate(shape: &Shape) -> Vec<Object> {
     objects
 }
 
-fn listener_of(shape: &Shape, index: usize) -> Value {
+fn listener_spec(shape: &Shape, index: usize) -> Value {
     let mut listener = vec![
         ("name", Value::str(listener(index))),
         ("protocol", "HTTP".into()),
@@ -89,7 +89,7 @@ fn listener_of(shape: &Shape, index: usize) -> Value {
 
 fn route_spec(shape: &Shape, index: usize, pinned: bool) -> Value {
     let parents = (0..shape.parents.min(shape.gateways)).map(|parent| {
-        // Every tenth route is not always at the same one of ten gateways.
+        // Shifted after each round: else one in ten routes would always have the same one of ten gateways.
         let nth = index + index / shape.gateways + parent;
         let mut parent =
             vec![("name", Value::str(gateway(nth % shape.gateways))), ("namespace", GATEWAY_NAMESPACE.into())];

@@ -1,5 +1,5 @@
-//! Manifests of any size and shape: gateways with listeners, routes with rules, services, and policies at
-//! every level. The same shape always gives the same manifests.
+//! Generates manifests of any size and shape: gateways with listeners, routes with rules, services, and policies at every level.
+//! The same shape always gives the same manifests.
 
 mod edit;
 mod gateway_api;
@@ -15,7 +15,7 @@ pub use write::{Format, write};
 
 use attache_engine::object::Object;
 
-/// The manifests of a shape, what is referred to first; within a kind in the order in which `kubectl get` lists them.
+/// The manifests of a shape. Objects come before those that refer to them, and within a kind in the order of `kubectl get`.
 pub fn generate(shape: &Shape) -> Vec<Object> {
     let mut objects = gateway_api::generate(shape);
     objects.extend(policies::generate(shape));
@@ -50,7 +50,7 @@ mod tests {
 
     fn written(shape: &Shape, format: Format) -> String {
         let mut text = Vec::new();
-        write(&generate(shape), format, &mut text).expect("a vector takes everything");
+        write(&generate(shape), format, &mut text).expect("writing to a vector never fails");
         String::from_utf8(text).expect("manifests are text")
     }
 
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_nothing_gives_the_same_object() {
+    fn an_edit_without_changes_gives_the_same_object() {
         for object in generate(&small()) {
             let same = edited(&object, |_| ());
             assert_eq!((&same.id, &same.body, same.created), (&object.id, &object.body, object.created));

@@ -12,7 +12,7 @@ use clap::Parser;
 /// Generate manifests of any size and shape, always the same ones
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Cli {
+struct Arguments {
     #[command(flatten)]
     shape: Shape,
     /// A folder to write one file for each kind to, or - for everything on standard output
@@ -23,7 +23,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Arguments::parse();
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> io::Result<()> {
+fn run(cli: &Arguments) -> io::Result<()> {
     let objects = generate(&cli.shape);
     if cli.out.as_os_str() == "-" {
         return write(&objects, cli.format, BufWriter::new(io::stdout().lock()));

@@ -1,4 +1,4 @@
-//! Policies, and the kinds they are of.
+//! Generates policies and their PolicyKinds.
 
 use attache_engine::object::Object;
 use attache_engine::value::Value;
@@ -22,10 +22,10 @@ const KINDS: [&str; 10] = [
     "QuotaPolicy",
 ];
 
-/// Policies are made within a year, in no order.
+/// Policies are created within a year, in random order.
 const YEAR: usize = 365 * 24 * 60 * 60;
 
-struct Target {
+struct PolicyTargetRef {
     group: &'static str,
     kind: &'static str,
     namespace: String,
@@ -42,7 +42,7 @@ pub fn generate(shape: &Shape) -> Vec<Object> {
             let there = count(shape, policies.level);
             let wanted = policies.count.min(there);
             for nth in 0..wanted {
-                // Evenly over the level.
+                // Spread evenly over the targets of the level.
                 let target = target(shape, policies.level, nth * there / wanted);
                 for copy in 0..=shape.duplicates {
                     let name = format!("{}-{nth:06}-{copy}", level_name(policies.level).to_lowercase());
@@ -91,22 +91,22 @@ fn count(shape: &Shape, level: Level) -> usize {
     }
 }
 
-fn target(shape: &Shape, level: Level, index: usize) -> Target {
-    let in_gateway = |index, section| Target {
+fn target(shape: &Shape, level: Level, index: usize) -> PolicyTargetRef {
+    let in_gateway = |index, section| PolicyTargetRef {
         group: GATEWAY_API,
         kind: "Gateway",
         namespace: GATEWAY_NAMESPACE.to_owned(),
         name: gateway(index),
         section,
     };
-    let in_route = |index, section| Target {
+    let in_route = |index, section| PolicyTargetRef {
         group: GATEWAY_API,
         kind: "HTTPRoute",
         namespace: shape.route_namespace(index),
         name: route(index),
         section,
     };
-    let core = |kind, namespace, name| Target { group: "", kind, namespace, name, section: None };
+    let core = |kind, namespace, name| PolicyTargetRef { group: "", kind, namespace, name, section: None };
     match level {
         Level::Namespace => core("Namespace", namespace(index), namespace(index)),
         Level::Gateway => in_gateway(index, None),
@@ -120,7 +120,7 @@ fn target(shape: &Shape, level: Level, index: usize) -> Target {
     }
 }
 
-fn spec(shape: &Shape, target: &Target, random: &mut Random) -> Value {
+fn spec(shape: &Shape, target: &PolicyTargetRef, random: &mut Random) -> Value {
     let mut reference =
         vec![("group", target.group.into()), ("kind", target.kind.into()), ("name", Value::str(&*target.name))];
     if let Some(section) = &target.section {

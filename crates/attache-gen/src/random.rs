@@ -1,4 +1,4 @@
-//! SplitMix64: small, and the same everywhere.
+//! Pseudorandom numbers (SplitMix64): the same seed gives the same numbers on every machine.
 
 #[derive(Debug)]
 pub struct Random(u64);

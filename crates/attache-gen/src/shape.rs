@@ -1,10 +1,10 @@
-//! What to generate, as the command line says it too.
+//! The shape of the manifests to generate, which is also the arguments of the command line.
 
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-/// As many as there are.
+/// A policy on each target of a level.
 pub const ALL: usize = usize::MAX;
 
 #[derive(Args, Clone, Debug)]

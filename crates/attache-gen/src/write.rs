@@ -1,4 +1,4 @@
-//! Manifests as text.
+//! Writes manifests as YAML or JSON.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ pub enum Format {
     Json,
 }
 
-/// Writes documents of YAML, or a list in JSON, indented as `kubectl get -o json` does it.
+/// Writes YAML documents, or a JSON list, indented as by `kubectl get -o json`.
 pub fn write<'o>(objects: impl IntoIterator<Item = &'o Object>, format: Format, mut out: impl Write) -> io::Result<()> {
     match format {
         Format::Yaml => {
@@ -26,7 +26,7 @@ pub fn write<'o>(objects: impl IntoIterator<Item = &'o Object>, format: Format, 
         }
         Format::Json => {
             let items = objects.into_iter().map(|object| &object.body).collect();
-            let list = List { api_version: "v1", kind: "List", items };
+            let list = ObjectList { api_version: "v1", kind: "List", items };
             list.serialize(&mut Serializer::with_formatter(&mut out, PrettyFormatter::with_indent(b"    ")))?;
             out.write_all(b"\n")?;
         }
@@ -36,7 +36,7 @@ pub fn write<'o>(objects: impl IntoIterator<Item = &'o Object>, format: Format, 
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct List<'o> {
+struct ObjectList<'o> {
     api_version: &'static str,
     kind: &'static str,
     items: Vec<&'o Value>,

@@ -1,4 +1,4 @@
-//! The changes whose cost docs/performance.md promises, in a world of any size.
+//! The changes that docs/performance.md gives costs for, in a cluster of any size.
 
 use attache_engine::incremental::{Edit, IncrementalEngine};
 use attache_engine::kinds::{Settings, built_in};
@@ -6,18 +6,19 @@ use attache_engine::object::{Object, Objects};
 use attache_gen::{ALL, Level, Policies, Shape, edited, generate, object_from};
 use serde_json::{Value, json};
 
-/// A change, and what takes it back.
-pub struct Change {
+/// A change to measure.
+pub struct MeasuredChange {
     pub name: &'static str,
-    /// Whether it makes a difference.
+    /// Whether it affects any policy or target.
     pub affected: bool,
-    pub there: Vec<Edit>,
-    pub back: Vec<Edit>,
+    pub apply: Vec<Edit>,
+    /// The edits that undo it.
+    pub undo: Vec<Edit>,
 }
 
-/// Ten gateways that let in routes from Namespaces with a label; every tenth route has a policy of its own. From one
-/// namespace routes send requests to another one, and policies of a second kind target its Services.
-pub fn world(routes: usize, namespaces: usize) -> Vec<Object> {
+/// Ten gateways that admit routes from Namespaces with a label; every tenth route has a policy. The routes of one namespace have
+/// backends in another one, whose Services are targets of a second kind of policies.
+pub fn cluster(routes: usize, namespaces: usize) -> Vec<Object> {
     let policies = [(Level::Gateway, ALL), (Level::Route, routes / 10)];
     let shape = Shape {
         gateways: 10,
@@ -27,7 +28,7 @@ pub fn world(routes: usize, namespaces: usize) -> Vec<Object> {
         policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
         ..Shape::default()
     };
-    let label = json!({"routes": "welcome"});
+    let label = json!({"routes": "allowed"});
     let selector = json!({"namespaces": {"from": "Selector", "selector": {"matchLabels": &label}}});
     let mut objects = generate(&shape);
     for object in &mut objects {
@@ -83,23 +84,23 @@ fn grant() -> Object {
 
 pub fn incremental(objects: &[Object]) -> IncrementalEngine {
     let incremental = IncrementalEngine::new(Objects::new(objects.to_vec()), &built_in().0, Settings::default());
-    // Somebody has seen how things stand.
+    // As after a first query.
     incremental.now().fold_all();
     incremental
 }
 
-pub fn changes(objects: &[Object]) -> Vec<Change> {
-    // Somewhere in the middle, so that nothing is first or last.
+pub fn changes(objects: &[Object]) -> Vec<MeasuredChange> {
+    // From the middle: the first or last object may be a special case.
     let middle = |kind: &str, name: &str| {
         let all: Vec<&Object> =
             objects.iter().filter(|it| it.id.kind == kind && it.id.name.starts_with(name)).collect();
         all[all.len() / 2].clone()
     };
-    let change = |name, affected, object: &Object, edit: &dyn Fn(&mut Value)| Change {
+    let change = |name, affected, object: &Object, edit: &dyn Fn(&mut Value)| MeasuredChange {
         name,
         affected,
-        there: vec![Edit::Put(edited(object, edit))],
-        back: vec![Edit::Put(object.clone())],
+        apply: vec![Edit::Put(edited(object, edit))],
+        undo: vec![Edit::Put(object.clone())],
     };
     let stricter = |it: &mut Value| it["spec"]["defaults"]["limits"] = json!({"limit-0": {"rate": 7, "window": "1s"}});
     let route = middle("HTTPRoute", "");
@@ -111,23 +112,23 @@ pub fn changes(objects: &[Object]) -> Vec<Change> {
     let (put, delete) = (Edit::Put(of_gateway.clone()), Edit::Delete(of_gateway.id.clone()));
     vec![
         change("policy of a route", true, &middle("LimitPolicy", "httproute"), &stricter),
-        Change { name: "route added", affected: true, there: vec![added.clone()], back: vec![removed.clone()] },
-        Change { name: "route removed", affected: true, there: vec![removed], back: vec![added] },
+        MeasuredChange { name: "route added", affected: true, apply: vec![added.clone()], undo: vec![removed.clone()] },
+        MeasuredChange { name: "route removed", affected: true, apply: vec![removed], undo: vec![added] },
         change("policy of a gateway", true, &of_gateway, &stricter),
-        Change {
+        MeasuredChange {
             name: "policy of a gateway added",
             affected: true,
-            there: vec![put.clone()],
-            back: vec![delete.clone()],
+            apply: vec![put.clone()],
+            undo: vec![delete.clone()],
         },
-        Change { name: "policy of a gateway removed", affected: true, there: vec![delete], back: vec![put] },
-        Change {
+        MeasuredChange { name: "policy of a gateway removed", affected: true, apply: vec![delete], undo: vec![put] },
+        MeasuredChange {
             name: "grant removed",
             affected: true,
-            there: vec![Edit::Delete(grant().id)],
-            back: vec![Edit::Put(grant())],
+            apply: vec![Edit::Delete(grant().id)],
+            undo: vec![Edit::Put(grant())],
         },
-        change("label of a namespace", true, &namespace, &|it| it["metadata"]["labels"]["routes"] = json!("unwelcome")),
+        change("label of a namespace", true, &namespace, &|it| it["metadata"]["labels"]["routes"] = json!("denied")),
         change("listener of a gateway added", true, &middle("Gateway", ""), &|it| {
             let mut another = it["spec"]["listeners"][0].clone();
             (another["name"], another["port"]) = (json!("another"), json!(8081));

@@ -1,18 +1,18 @@
-//! The shapes whose times docs/performance.md promises.
+//! The shapes of clusters that docs/performance.md gives times for.
 
 use attache_gen::{ALL, Level, Policies, Shape};
 
-/// One gateway, 1,000 routes with a service each, a policy on every one of them.
+/// One gateway and 1,000 routes, each with its own service and policy.
 pub fn routes_1k() -> Shape {
     Shape { routes: 1_000, rules: 1, services: 1_000, ..Shape::default() }
 }
 
-/// Every one of 64 routes at every one of 64 listeners.
+/// 64 routes, each attached to all of 64 listeners.
 pub fn unpinned_64x64() -> Shape {
     Shape { listeners: 64, routes: 64, rules: 1, services: 64, ..Shape::default() }
 }
 
-/// Ten gateways, and routes of which one in ten has a policy of its own.
+/// Ten gateways, and a policy on one in ten routes.
 pub fn one_in_ten(routes: usize) -> Shape {
     let policies = [(Level::Gateway, ALL), (Level::Route, routes / 10)];
     Shape {
@@ -26,7 +26,7 @@ pub fn one_in_ten(routes: usize) -> Shape {
     }
 }
 
-#[allow(dead_code, reason = "not every benchmark goes through all of them")]
+#[allow(dead_code, reason = "not every benchmark uses all shapes")]
 pub fn all() -> [(&'static str, Shape); 4] {
     [
         ("1k routes", routes_1k()),
