@@ -81,7 +81,9 @@ document! {
 words! {
     /// The status of a condition.
     pub enum ConditionStatus {
+        /// the condition holds.
         True = "True",
+        /// it does not hold.
         False = "False",
     }
 }
