@@ -1,4 +1,4 @@
-//! What lacks a policy that it should have.
+//! Finds the targets on which a required policy is not in force.
 
 use std::collections::BTreeMap;
 
@@ -9,48 +9,60 @@ use crate::engine::Engine;
 use crate::fold::EffectivePolicy;
 use crate::kinds::{Class, KindId, LevelName, PolicyKind};
 use crate::topology::{Level, NodeId};
-use crate::value::Path;
+use crate::value::{Path, Value};
 
-/// What must be in force, and on what.
+/// A policy that must be in force.
 #[derive(Clone, Debug)]
 pub struct Requirement {
+    /// The kind of the policy.
     pub kind: KindId,
-    /// A dotted path, or the last word of one.
+    /// A rule that must be set: a dotted path, or the last name of one. `None` if any policy of the kind is enough.
     pub rule: Option<String>,
-    /// The effective targets of the kind, if nothing else is said.
+    /// The level at which it must be in force. `None` for the effective targets of the kind.
     pub on: Option<Level>,
 }
 
 impl Requirement {
-    /// Whether what is required is in force.
+    /// Whether an effective policy meets the requirement. An empty map or list sets no rule.
     pub fn is_met_by(&self, effective: &EffectivePolicy) -> bool {
         let Some(rule) = self.rule.as_deref() else { return effective.spec.is_some() || !effective.applied.is_empty() };
         let path = Path::parse(rule);
-        let in_spec = |spec| path.resolve(spec).is_some_and(|value| !value.is_null());
+        let in_spec = |spec| path.resolve(spec).is_some_and(|value| !is_empty(value));
         effective.spec.iter().any(in_spec)
             || effective.applied.iter().any(|applied| in_spec(&applied.spec))
             || effective.origins.iter().any(|origin| origin.path.matches_name(rule))
     }
 }
 
-/// Whether policies of a kind can be in force on something at a level, or on what is below it.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Map(map) => map.entries().is_empty(),
+        Value::List(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether policies of a kind can be in force on nodes of a level, or below them.
 pub fn can_be_on(kind: &PolicyKind, level: Level) -> bool {
     let deepest = kind.hierarchy.effective_targets.iter().map(LevelName::level).max();
     kind.hierarchy.levels.iter().any(|name| name.level() == level)
         && (kind.class == Class::Direct || deepest.is_some_and(|deepest| level <= deepest))
 }
 
-/// Something that was looked at.
+/// A node on which a policy is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Audited {
+    /// The node.
     pub node: NodeId,
+    /// The number of its scopes.
     pub scopes: u64,
-    /// Scopes in which it lacks what is required.
+    /// The number of scopes in which the requirement is not met.
     pub lacking: u64,
 }
 
 impl Engine {
-    /// Everything a requirement is about, in order.
+    /// All nodes on which a requirement must be met, sorted.
     pub fn audit(&self, requirement: &Requirement) -> Vec<Audited> {
         let mut found: BTreeMap<NodeId, Audited> = BTreeMap::new();
         let mut count = |node: NodeId, scopes: u64, lacks: bool| {
@@ -60,13 +72,14 @@ impl Engine {
         };
         let view = self.view();
         let Some(model) = self.model(requirement.kind) else {
-            // There is no policy of this kind at all: whatever could have one lacks it.
+            // There is no policy of this kind: no node meets the requirement.
             let targets = &self.kinds().get(requirement.kind).hierarchy.effective_targets;
-            let meant = |level| match requirement.on {
+            let is_required = |level| match requirement.on {
                 Some(on) => on == level,
                 None => targets.iter().any(|target| target.level() == level),
             };
-            let nodes = self.topology().nodes().filter(|(node, it)| meant(it.level) && self.topology().live(*node));
+            let nodes =
+                self.topology().nodes().filter(|(node, it)| is_required(it.level) && self.topology().live(*node));
             nodes.for_each(|(node, _)| count(node, 1, true));
             return found.into_values().collect();
         };
@@ -75,9 +88,9 @@ impl Engine {
             *known.entry(chain).or_insert_with(|| !requirement.is_met_by(model.effective(view, chain)))
         };
         for target in model.effective_targets(view) {
-            // Nothing else on the way to a backend is one: its scopes need only be counted.
-            let is_alone = |level: Level| level == Level::Backend && self.topology()[target].level == level;
-            let Some(level) = requirement.on.filter(|level| !is_alone(*level)) else {
+            // A scope of a backend contains no other backend, so its scopes need not be listed.
+            let is_only = |level: Level| level == Level::Backend && self.topology()[target].level == level;
+            let Some(level) = requirement.on.filter(|level| !is_only(*level)) else {
                 let chains = model.chains_at(view, target).iter();
                 chains.for_each(|(chain, scopes)| count(target, *scopes, lacks(*chain)));
                 continue;
@@ -89,5 +102,29 @@ impl Engine {
             });
         }
         found.into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_empty_map_or_list_sets_no_rule() {
+        let requirement = |rule: &str| Requirement { kind: KindId(0), rule: Some(rule.to_owned()), on: None };
+        let spec = json!({"rules": {"authentication": {}, "metadata": {"anonymous": {}}, "response": []}, "on": false});
+        let effective = EffectivePolicy { spec: Some(spec.into()), ..EffectivePolicy::default() };
+        for (rule, is_met) in [
+            ("rules.authentication", false),
+            ("rules.metadata", true),
+            ("rules.response", false),
+            ("rules", true),
+            ("rules.missing", false),
+            ("on", true),
+        ] {
+            assert_eq!(requirement(rule).is_met_by(&effective), is_met, "{rule}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! How far a policy reaches: what feels it, which of its rules where, and who beats it where.
+//! The reach of a policy: what it affects, which of its rules are in force where, and which policies override it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,30 @@ use crate::policy::PolicyId;
 use crate::topology::NodeId;
 use crate::value::Path;
 
+/// The reach of one policy.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// Everything at or below its targets in the scopes where some of it is in force, in order.
+    /// The nodes at or below its targets, in the scopes where some of it is in force; sorted.
     pub affected: Vec<NodeId>,
-    /// Scopes in which the same becomes of it.
-    pub parts: Vec<Part>,
-    /// Where the scopes of several parts end: what becomes of it there depends on the way.
+    /// Its scopes, grouped by what is in force and what is overridden.
+    pub parts: Vec<ReachPart>,
+    /// The effective targets with scopes in several parts: there, the result depends on the path.
     pub divided: BTreeSet<NodeId>,
 }
 
+/// Scopes in which the same rules of a policy are in force, and the same are overridden by the same policies.
 #[derive(Clone, Debug)]
-pub struct Part {
-    /// In the order of their ends.
+pub struct ReachPart {
+    /// The scopes, sorted by their effective targets.
     pub scopes: Vec<Scope>,
+    /// The paths that are in force. An empty path means the whole policy.
     pub in_force: Vec<Path>,
+    /// The paths that are overridden.
     pub lost: Vec<Superseded>,
 }
 
-impl Part {
-    /// Where the scopes end, each once, in order.
+impl ReachPart {
+    /// The effective targets of the scopes, each once, sorted.
     pub fn ends(&self) -> Vec<NodeId> {
         let mut ends: Vec<NodeId> = self.scopes.iter().filter_map(Scope::end).collect();
         ends.dedup();
@@ -38,23 +42,23 @@ impl Part {
 }
 
 impl Engine {
-    /// How far a policy reaches, or one rule of it: a dotted path, or the last word of one.
+    /// The reach of a policy, or of one rule of it. A rule is a dotted path, or the last name of one.
     pub fn reach(&self, policy: PolicyId, rule: Option<&str>) -> Reach {
         let Some(model) = self.model(self.policy(policy).kind) else { return Reach::default() };
         let mut affected = BTreeSet::new();
-        let mut parts: BTreeMap<ChainId, Part> = BTreeMap::new();
+        let mut parts: BTreeMap<ChainId, ReachPart> = BTreeMap::new();
         for target in model.effective_targets(self.view()) {
-            if !model.chains_at(self.view(), target).iter().any(|(chain, _)| is_in(model, *chain, policy)) {
+            if !model.chains_at(self.view(), target).iter().any(|(chain, _)| is_in_chain(model, *chain, policy)) {
                 continue;
             }
             model.scopes(self.view(), target, &mut |scope| {
-                if !is_in(model, scope.chain, policy) {
+                if !is_in_chain(model, scope.chain, policy) {
                     return;
                 }
                 let part = parts.entry(scope.chain).or_insert_with(|| self.part(model, scope.chain, policy, rule));
                 if !part.in_force.is_empty() {
                     let first =
-                        scope.nodes.iter().position(|node| is_on(model, stack_node(self.view(), *node), policy));
+                        scope.nodes.iter().position(|node| is_on_node(model, stack_node(self.view(), *node), policy));
                     let first = first.unwrap_or(scope.nodes.len());
                     affected.extend(&scope.nodes[first..]);
                 }
@@ -62,30 +66,30 @@ impl Engine {
             });
         }
         let parts = parts.into_values().filter(|part| !(part.in_force.is_empty() && part.lost.is_empty()));
-        let parts = together(parts);
-        let mut ends: Vec<NodeId> = parts.iter().flat_map(Part::ends).collect();
+        let parts = merged(parts);
+        let mut ends: Vec<NodeId> = parts.iter().flat_map(ReachPart::ends).collect();
         ends.sort_unstable();
         let divided = ends.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
         Reach { affected: affected.into_iter().collect(), parts, divided }
     }
 
-    fn part(&self, model: &Model, chain: ChainId, policy: PolicyId, rule: Option<&str>) -> Part {
+    fn part(&self, model: &Model, chain: ChainId, policy: PolicyId, rule: Option<&str>) -> ReachPart {
         let effective = model.effective(self.view(), chain);
-        let meant = |path: &Path| rule.is_none_or(|rule| path.matches_name(rule));
+        let is_selected = |path: &Path| rule.is_none_or(|rule| path.matches_name(rule));
         let own = effective.origins.iter().filter(|it| it.policy == policy).map(|it| &it.path);
         let applied = effective.applied.iter().filter(|it| it.policy == policy && rule.is_none());
-        let lost = effective.superseded.iter().filter(|it| it.policy == policy && meant(&it.path));
-        Part {
+        let lost = effective.superseded.iter().filter(|it| it.policy == policy && is_selected(&it.path));
+        ReachPart {
             scopes: Vec::new(),
-            in_force: own.filter(|path| meant(path)).cloned().chain(applied.map(|_| Path::default())).collect(),
+            in_force: own.filter(|path| is_selected(path)).cloned().chain(applied.map(|_| Path::default())).collect(),
             lost: lost.cloned().collect(),
         }
     }
 }
 
-/// Parts in which the same rules are in force and the same lost to the same, as one.
-fn together(parts: impl Iterator<Item = Part>) -> Vec<Part> {
-    let mut found: Vec<Part> = Vec::new();
+/// Merges the parts that have the same rules in force and the same rules overridden.
+fn merged(parts: impl Iterator<Item = ReachPart>) -> Vec<ReachPart> {
+    let mut found: Vec<ReachPart> = Vec::new();
     for part in parts {
         match found.iter_mut().find(|it| it.in_force == part.in_force && it.lost == part.lost) {
             Some(same) => {
@@ -98,10 +102,10 @@ fn together(parts: impl Iterator<Item = Part>) -> Vec<Part> {
     found
 }
 
-fn is_in(model: &Model, chain: ChainId, policy: PolicyId) -> bool {
-    model.links(chain).filter_map(Link::node).any(|node| is_on(model, node, policy))
+fn is_in_chain(model: &Model, chain: ChainId, policy: PolicyId) -> bool {
+    model.links(chain).filter_map(Link::node).any(|node| is_on_node(model, node, policy))
 }
 
-fn is_on(model: &Model, node: NodeId, policy: PolicyId) -> bool {
+fn is_on_node(model: &Model, node: NodeId, policy: PolicyId) -> bool {
     model.stack(node).is_some_and(|stack| stack.all().any(|attachment| attachment.policy == policy))
 }

@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use attache_engine::policy::PolicyId;
 use attache_engine::problem::Problem;
-use attache_engine::reach::{Part, Reach as Reached};
+use attache_engine::reach::{Reach as Reached, ReachPart};
 use clap::Args;
 
 use super::Format;
@@ -106,7 +106,7 @@ impl Reach {
 
 /// In how many scopes the rule that was asked for is in force.
 fn rule_in_force(reach: &Reached) -> String {
-    let count = |parts: &mut dyn Iterator<Item = &Part>| parts.map(|part| part.scopes.len()).sum::<usize>();
+    let count = |parts: &mut dyn Iterator<Item = &ReachPart>| parts.map(|part| part.scopes.len()).sum::<usize>();
     let affected = count(&mut reach.parts.iter().filter(|part| !part.in_force.is_empty()));
     let total = count(&mut reach.parts.iter());
     format!("this rule is in force in {affected} of {total} scopes")

@@ -4,7 +4,7 @@ use std::io;
 
 use attache_engine::model::Scope;
 use attache_engine::names::plural;
-use attache_engine::reach::{Part, Reach};
+use attache_engine::reach::{Reach, ReachPart};
 use attache_engine::topology::{Level, NodeId};
 
 use super::effective::EffectiveView;
@@ -37,7 +37,7 @@ impl ReachView<'_> {
     }
 
     /// What becomes of it in some scopes.
-    pub fn part(&self, part: &Part, screen: &mut Screen) -> io::Result<()> {
+    pub fn part(&self, part: &ReachPart, screen: &mut Screen) -> io::Result<()> {
         let places = self.places(part);
         let shown = cut(places.len(), self.most);
         let mut place = format!("on {}", places[..shown].join(", "));
@@ -67,7 +67,7 @@ impl ReachView<'_> {
     }
 
     /// Where the scopes of a part end. Where that depends on the way, the ways.
-    fn places(&self, part: &Part) -> Vec<String> {
+    fn places(&self, part: &ReachPart) -> Vec<String> {
         let is_divided = |scope: &&Scope| scope.end().is_some_and(|end| self.reach.divided.contains(&end));
         let ends = part.ends().into_iter().filter(|end| !self.reach.divided.contains(end));
         let ways = part.scopes.iter().filter(is_divided).map(|scope| scope_name(self.input, scope));
