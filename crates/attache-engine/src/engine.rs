@@ -11,7 +11,7 @@ use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
 use crate::model::Model;
 use crate::models::Models;
 use crate::object::{Object, ObjectRef, Objects};
-use crate::order::{self, Stack};
+use crate::order::{self, NameOrder, Stack};
 use crate::policy::{Policies, Policy, PolicyId};
 use crate::problem::Problem;
 use crate::topology::{NodeId, Topology};
@@ -123,11 +123,10 @@ impl Engine {
         &self.policy_object(id).id
     }
 
-    /// Why one policy counts before another from which only its name tells it apart. Which of the two it is depends on what
-    /// they say: the first is the higher one.
-    pub fn by_name(&self, winner: PolicyId, loser: PolicyId) -> &'static str {
-        let is_first = self.policy_id(winner) < self.policy_id(loser);
-        if is_first { "comes first by name" } else { "comes last by name" }
+    /// How the name of one policy compares to that of another, where only names decide between them. The first by name is
+    /// the higher policy: it wins as an override and loses as a default.
+    pub fn name_order(&self, winner: PolicyId, loser: PolicyId) -> NameOrder {
+        if self.policy_id(winner) < self.policy_id(loser) { NameOrder::First } else { NameOrder::Last }
     }
 
     pub fn view(&self) -> EngineView<'_> {

@@ -6,7 +6,7 @@ use crate::attachment::{Attachment, Attachments};
 use crate::engine_view::EngineView;
 use crate::kinds::{KindId, Registry};
 use crate::object::Objects;
-use crate::order::{Stacking, Stacks};
+use crate::order::{StackBuilder, Stacks};
 use crate::policy::Policies;
 use crate::topology::Topology;
 
@@ -25,8 +25,8 @@ impl EngineParts {
         EngineView { objects: &self.objects, topology: &self.topology, policies: &self.policies }
     }
 
-    pub fn stacking(&self) -> Stacking<'_> {
-        Stacking { objects: &self.objects, kinds: &self.kinds, policies: &self.policies }
+    pub fn stack_builder(&self) -> StackBuilder<'_> {
+        StackBuilder { objects: &self.objects, kinds: &self.kinds, policies: &self.policies }
     }
 
     /// The stacks of a kind and of the kinds that it leads.
@@ -36,6 +36,6 @@ impl EngineParts {
         let is_own = |attachment: &&Attachment| self.kinds.leader(kind_of(attachment)) == id;
         let yields_to = |attachment: &&Attachment| kind.yields_to(self.kinds.get(kind_of(attachment)));
         let attached = self.attachments.attached();
-        self.stacking().stacks(id, attached.clone().filter(is_own), attached.filter(yields_to))
+        self.stack_builder().build_all(id, attached.clone().filter(is_own), attached.filter(yields_to))
     }
 }

@@ -5,45 +5,48 @@ use crate::engine::Engine;
 use crate::fold::EffectivePolicy;
 use crate::kinds::{Pattern, PatternStep};
 use crate::model::Model;
-use crate::object::{Object, ObjectId};
+use crate::object::ObjectId;
 use crate::topology::NodeId;
 use crate::value::{Map, Path, Segment, Value};
 
-/// One place of an object into which policies merge, and what comes of it in one chain.
+/// A field of an object that policies merge into, for one chain.
 #[derive(Clone, Debug)]
 pub struct Merged {
+    /// Where the field is in the object.
     pub path: Path,
+    /// The policies that reach it.
     pub chain: ChainId,
-    /// What the object itself says there.
+    /// What the object itself has there, without what is empty.
     pub own: Value,
+    /// What the object behaves as if it had there.
     pub value: Value,
+    /// The fold of the policies over what the object has, with origins and losses.
     pub effective: EffectivePolicy,
 }
 
 impl Engine {
-    /// What policies of one kind make of an object, at each place they merge into and for each chain that reaches it.
+    /// The object as it will behave: each field that policies of a kind merge into, for each chain that reaches it.
     pub fn merged(&self, model: &Model, id: ObjectId) -> Vec<Merged> {
         let object = &self.objects()[id];
         let mut merged = Vec::new();
         for into in model.kind.merging.merges_into.iter().filter(|into| into.kind == object.id.kind) {
-            for path in places(&object.body, &into.path) {
+            for path in matching_paths(&object.body, &into.path) {
                 let own = path.resolve(&object.body).unwrap_or(&Value::Null);
-                for &(chain, _) in model.chains_at(self.view(), self.node_of(model, object, id, &path)) {
-                    let said = without_empty(own);
-                    let effective = model.effective_over(self.view(), chain, &said);
+                for &(chain, _) in model.chains_at(self.view(), self.merge_node(model, id, &path)) {
+                    let present = without_empty(own);
+                    let effective = model.effective_over(self.view(), chain, &present);
                     let set = effective.spec.clone().unwrap_or_default();
                     let value = with_empty(&set, own);
-                    merged.push(Merged { path: path.clone(), chain, own: said, value, effective });
+                    merged.push(Merged { path: path.clone(), chain, own: present, value, effective });
                 }
             }
         }
         merged
     }
 
-    /// The section that a path leads into, if the kind knows sections, else the object.
-    fn node_of(&self, model: &Model, object: &Object, id: ObjectId, path: &Path) -> NodeId {
+    /// The section that a path leads into if chains reach sections, or else the whole object.
+    fn merge_node(&self, model: &Model, id: ObjectId, path: &Path) -> NodeId {
         let whole = NodeId::whole(id);
-        let _ = object;
         let section = path.segments().iter().find_map(|segment| match segment {
             Segment::Index(index) => self.topology().sections(whole).nth(*index),
             Segment::Key(_) => None,
@@ -52,9 +55,9 @@ impl Engine {
     }
 }
 
-/// The places in `body` that a pattern names. A field that is missing is a place too, but not in an item of a list:
-/// items that lack it are of another sort.
-fn places(body: &Value, pattern: &Pattern) -> Vec<Path> {
+/// The paths in `body` that a pattern names. A missing field counts, but not in an item of a list: an item that lacks it
+/// is of another type.
+fn matching_paths(body: &Value, pattern: &Pattern) -> Vec<Path> {
     let mut found = vec![(Path::default(), Some(body), false)];
     for step in pattern.steps() {
         let mut next = Vec::new();
@@ -81,7 +84,7 @@ fn places(body: &Value, pattern: &Pattern) -> Vec<Path> {
     found.into_iter().map(|(path, ..)| path).collect()
 }
 
-/// Null, and empty lists and strings, say nothing.
+/// Whether a value counts as missing: null, and empty lists and strings.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -94,15 +97,15 @@ fn is_empty(value: &Value) -> bool {
 fn without_empty(value: &Value) -> Value {
     match value {
         Value::Map(map) => {
-            let said = map.entries().iter().filter(|(_, child)| !is_empty(child));
-            Value::Map(Map::from_entries(said.map(|(key, child)| (key.clone(), without_empty(child))).collect()))
+            let present = map.entries().iter().filter(|(_, child)| !is_empty(child));
+            Value::Map(Map::from_entries(present.map(|(key, child)| (key.clone(), without_empty(child))).collect()))
         }
         empty if is_empty(empty) => Value::Map(Map::default()),
         other => other.clone(),
     }
 }
 
-/// `value`, with what `own` has empty and nobody has filled.
+/// `value`, with the empty fields of `own` that no policy has filled.
 fn with_empty(value: &Value, own: &Value) -> Value {
     let (Value::Map(map), Value::Map(own)) = (value, own) else {
         return if value.is_null() { own.clone() } else { value.clone() };

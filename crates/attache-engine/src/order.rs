@@ -1,4 +1,6 @@
-//! Who comes first of several policies on one node, and who is not accepted because of another.
+//! The order of policies on one node, and which of them are rejected because of another.
+//!
+//! Attachments of one kind are gathered by node into stacks: sorted by how they were attached, priority, age and name.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -18,24 +20,24 @@ use crate::value::{Segment, Value};
 /// The policies of one kind on one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stack {
-    /// The first is the oldest, or whoever else comes first.
+    /// The accepted policies, the first in order first: mostly the oldest.
     pub accepted: Vec<Attachment>,
-    /// Each with the one that it conflicts with.
+    /// The rejected policies, each with the one that it conflicts with.
     pub rejected: Vec<(Attachment, Attachment)>,
-    /// Policies of other kinds here, with the fields in which those of this kind yield to them.
+    /// Policies of other kinds on the node, with the fields in which those of this kind yield to them.
     pub yields: Vec<(Attachment, Vec<Pattern>)>,
-    /// The Namespaces that have policies here for their own requests only.
+    /// The Namespaces to whose requests policies on the node are limited.
     pub consumers: Vec<NodeId>,
 }
 
 impl Stack {
-    /// Who is here, accepted or not.
+    /// All policies of the kind on the node, accepted or rejected.
     pub fn all(&self) -> impl Iterator<Item = &Attachment> {
         self.accepted.iter().chain(self.rejected.iter().map(|(loser, _)| loser))
     }
 }
 
-/// The stacks of one kind.
+/// The stacks of one kind, by node.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
     by_node: NodeMap<Option<Arc<Stack>>>,
@@ -43,32 +45,37 @@ pub struct Stacks {
 }
 
 impl Stacks {
+    /// Whether no node has policies of the kind.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
+    /// The policies on a node.
     pub fn get(&self, node: NodeId) -> Option<&Stack> {
         self.by_node.get(node)?.as_deref()
     }
 
+    /// Whether a node has policies of the kind.
     pub fn has(&self, node: NodeId) -> bool {
         self.by_node.get(node).is_some_and(Option::is_some)
     }
 
-    /// In the order of ids.
+    /// All stacks, in the order of ids.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Stack)> {
         self.by_node.iter().filter_map(|(node, stack)| Some((node, stack.as_deref()?)))
     }
 
+    /// The nodes that have policies of the kind, in the order of ids.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
         self.iter().map(|(node, _)| node)
     }
 
+    /// All stacks without their nodes, in the order of ids.
     pub fn values(&self) -> impl Iterator<Item = &Stack> {
         self.iter().map(|(_, stack)| stack)
     }
 
-    /// Puts a stack on a node, or takes it away.
+    /// Sets or removes the stack of a node.
     pub fn set(&mut self, node: NodeId, stack: Option<Stack>) {
         let had = self.has(node);
         if !had && stack.is_none() {
@@ -79,18 +86,37 @@ impl Stacks {
     }
 }
 
-/// What stacks are made from.
+/// How the name of a policy that won compares to that of the one that lost, where only names decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameOrder {
+    /// It comes first.
+    First,
+    /// It comes last.
+    Last,
+}
+
+impl NameOrder {
+    /// For people, after the name of the policy that won.
+    pub fn description(self) -> &'static str {
+        match self {
+            NameOrder::First => "comes first by name",
+            NameOrder::Last => "comes last by name",
+        }
+    }
+}
+
+/// Builds stacks from attachments.
 #[derive(Clone, Copy, Debug)]
-pub struct Stacking<'a> {
+pub(crate) struct StackBuilder<'a> {
     pub objects: &'a Objects,
     pub kinds: &'a Registry,
     pub policies: &'a Policies,
 }
 
-impl Stacking<'_> {
-    /// Sorts the attachments of one kind, and those of the kinds that it decides with, into stacks. `yields` are those
-    /// of the kinds to which it yields.
-    pub fn stacks<'t>(
+impl StackBuilder<'_> {
+    /// The stacks of a kind, from its attachments and those of the kinds that it decides with. `yields` are the attachments
+    /// of the kinds that it yields to.
+    pub fn build_all<'t>(
         self,
         id: KindId,
         attached: impl Iterator<Item = &'t Attachment>,
@@ -111,7 +137,7 @@ impl Stacking<'_> {
         let mut found: BTreeMap<NodeId, Stack> = BTreeMap::new();
         for node in nodes {
             let [here, yields] = drafts.remove(&node).unwrap_or_default();
-            found.insert(node, self.stack(kind, here.into_iter(), yields.into_iter()));
+            found.insert(node, self.build(kind, here.into_iter(), yields.into_iter()));
         }
         if is_rejected_everywhere(kind) {
             self.reject_everywhere(&mut found, kind);
@@ -123,8 +149,8 @@ impl Stacking<'_> {
         stacks
     }
 
-    /// The stack of what is on one node. Of kinds that are rejected everywhere it is what all nodes make of it together.
-    pub fn stack<'t>(
+    /// The stack of one node. For kinds whose policies are rejected from all targets at once, nothing is rejected yet.
+    pub fn build<'t>(
         self,
         kind: &PolicyKind,
         here: impl Iterator<Item = &'t Attachment>,
@@ -151,7 +177,7 @@ impl Stacking<'_> {
         stack
     }
 
-    /// By the way it came here, then priority, then age, then name.
+    /// By how it was attached, then priority, then age, then name.
     fn compare(self, a: &Attachment, b: &Attachment) -> Ordering {
         let (left, right) = (&self.policies[a.policy], &self.policies[b.policy]);
         let (one, other) = (&self.objects[left.object], &self.objects[right.object]);
@@ -162,13 +188,14 @@ impl Stacking<'_> {
             .then_with(|| one.id.cmp(&other.id))
     }
 
+    /// Rejects each policy that conflicts with one before it.
     fn reject(self, stack: &mut Stack, kind: &PolicyKind) {
         let mut kept: Vec<Attachment> = Vec::new();
         for attachment in std::mem::take(&mut stack.accepted) {
             let rival = kept.iter().find(|older| {
                 older.policy != attachment.policy
                     && older.from == attachment.from
-                    && self.clash(kind, older, &attachment)
+                    && self.conflict(kind, older, &attachment)
             });
             match rival {
                 Some(older) => stack.rejected.push((attachment, older.clone())),
@@ -178,7 +205,7 @@ impl Stacking<'_> {
         stack.accepted = kept;
     }
 
-    /// Takes the policies in order: one that clashes with any before it, on any target, is rejected on all its targets.
+    /// Takes the policies in order: one that conflicts with any before it, on any target, is rejected from all its targets.
     fn reject_everywhere(self, stacks: &mut BTreeMap<NodeId, Stack>, kind: &PolicyKind) {
         let mut all: Vec<Attachment> =
             stacks.values_mut().flat_map(|stack| std::mem::take(&mut stack.accepted)).collect();
@@ -186,7 +213,7 @@ impl Stacking<'_> {
         for of_one in all.chunk_by(|a, b| a.policy == b.policy) {
             let rival = of_one.iter().find_map(|attachment| {
                 let older = stacks.get(&attachment.node)?.accepted.iter();
-                older.clone().find(|older| self.clash(kind, older, attachment)).cloned()
+                older.clone().find(|older| self.conflict(kind, older, attachment)).cloned()
             });
             for attachment in of_one {
                 let Some(stack) = stacks.get_mut(&attachment.node) else { continue };
@@ -198,7 +225,8 @@ impl Stacking<'_> {
         }
     }
 
-    fn clash(self, kind: &PolicyKind, a: &Attachment, b: &Attachment) -> bool {
+    /// Whether two policies on one node cannot both be accepted.
+    fn conflict(self, kind: &PolicyKind, a: &Attachment, b: &Attachment) -> bool {
         let fields = match &kind.order.conflicts {
             Conflicts::Always => return true,
             Conflicts::Never => return false,
@@ -214,13 +242,13 @@ impl Stacking<'_> {
     }
 }
 
-/// Whether a policy that clashes on one of its targets is rejected on all of them.
-pub fn is_rejected_everywhere(kind: &PolicyKind) -> bool {
+/// Whether a policy that conflicts with another on one target is rejected from all its targets.
+pub(crate) fn is_rejected_everywhere(kind: &PolicyKind) -> bool {
     kind.same_level() == SameLevel::RejectNewer && kind.order.rejected_from == RejectedFrom::EveryTarget
 }
 
-/// Warns of policies with the same priority, of kinds where nobody can tell who comes first of them.
-pub fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<Problem> {
+/// Warns of policies with the same priority, for kinds that leave the order of such policies undefined.
+pub(crate) fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut first: HashMap<(KindId, &[i64]), &Policy> = HashMap::new();
     for (_, policy) in
@@ -240,7 +268,7 @@ pub fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<Pro
     problems
 }
 
-/// The paths of all leaves, or of the named fields that are there.
+/// The paths of all leaves, or of those of the named fields that are set.
 fn leaves(spec: &Value, fields: &[Pattern]) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     let units = if fields.is_empty() { Units::leaves() } else { Units::for_rules(fields) };
@@ -250,4 +278,92 @@ fn leaves(spec: &Value, fields: &[Pattern]) -> Vec<Vec<Segment>> {
         }
     });
     found
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::fixture::{ROUTED_SERVICE, dated_policy, engine, kind, node, policy};
+
+    const TARGETS: &str = "targets: [Gateway, Route], strategies: [merge]";
+
+    /// The accepted and the rejected policies on the Gateway, in order.
+    fn stack(kind_fields: &str, policies: &[String]) -> (Vec<String>, Vec<String>) {
+        let documents = [ROUTED_SERVICE.to_owned(), kind(&format!("{TARGETS}, {kind_fields}")), policies.concat()];
+        names(&engine(&documents.concat()), "Gateway/default/g")
+    }
+
+    fn names(engine: &Engine, on: &str) -> (Vec<String>, Vec<String>) {
+        let stack = engine.models()[0].stack(node(engine, on)).unwrap();
+        let name = |it: &Attachment| engine.policy_id(it.policy).name.to_string();
+        (stack.accepted.iter().map(name).collect(), stack.rejected.iter().map(|(it, _)| name(it)).collect())
+    }
+
+    fn created(name: &str, year: u32, spec: &str) -> String {
+        dated_policy(name, &format!("{year}-01-01T00:00:00Z"), "Gateway/g", spec)
+    }
+
+    #[test]
+    fn the_older_comes_first_and_names_break_ties() {
+        let policies = [created("b", 2020, "x: 1"), created("c", 2019, "x: 1"), created("a", 2020, "x: 1")];
+        assert_eq!(stack("sameLevel: OldestWins", &policies).0, ["c", "a", "b"]);
+    }
+
+    #[test]
+    fn a_policy_that_is_not_created_yet_comes_last() {
+        let new = policy("a", "Gateway/g", "x: 1").replace(", creationTimestamp: \"2020-01-01T00:00:00Z\"", "");
+        assert_eq!(stack("sameLevel: OldestWins", &[new, created("b", 2020, "x: 1")]).0, ["b", "a"]);
+    }
+
+    #[test]
+    fn priority_comes_before_age() {
+        let policies = [created("a", 2019, "rank: 2, x: 1"), created("b", 2020, "rank: 1, x: 1")];
+        let fields = "priority: {field: spec.rank, order: Ascending}, fields: {ignored: [rank]}";
+        assert_eq!(stack(fields, &policies).0, ["b", "a"]);
+    }
+
+    #[test]
+    fn the_newer_is_rejected_if_the_kind_says_so() {
+        let policies = [created("a", 2020, "x: 1"), created("b", 2019, "y: 1")];
+        assert_eq!(stack("sameLevel: RejectNewer", &policies), (vec!["b".to_owned()], vec!["a".to_owned()]));
+        assert_eq!(stack("sameLevel: OldestWins", &policies).1, Vec::<String>::new());
+    }
+
+    #[test]
+    fn policies_that_set_different_fields_need_not_conflict() {
+        let policies = [created("a", 2019, "x: 1"), created("b", 2020, "y: 1"), created("c", 2021, "x: 2")];
+        let (accepted, rejected) = stack("sameLevel: RejectNewer, conflicts: SameField", &policies);
+        assert_eq!((accepted, rejected), (vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]));
+    }
+
+    #[test]
+    fn a_policy_can_be_rejected_from_all_its_targets_at_once() {
+        let both = "
+apiVersion: example.io/v1
+kind: TestPolicy
+metadata: {name: both, namespace: default, creationTimestamp: \"2021-01-01T00:00:00Z\"}
+spec: {targetRefs: [{kind: Gateway, name: g}, {kind: HTTPRoute, name: r}], x: 1}
+---
+";
+        let documents = |rejected_from: &str| {
+            let kind = kind(&format!("{TARGETS}, sameLevel: RejectNewer, rejectedFrom: {rejected_from}"));
+            engine(&[ROUTED_SERVICE, &kind, both, &created("older", 2020, "x: 1")].concat())
+        };
+        let on_route = |engine: &Engine| names(engine, "HTTPRoute/default/r");
+        assert_eq!(on_route(&documents("Target")).0, ["both"]);
+        assert_eq!(on_route(&documents("EveryTarget")).1, ["both"]);
+    }
+
+    #[test]
+    fn a_stack_that_is_removed_is_not_counted() {
+        let mut stacks = Stacks::default();
+        let at = NodeId::whole(crate::object::ObjectId(3));
+        stacks.set(at, Some(Stack::default()));
+        assert!(stacks.has(at) && !stacks.is_empty());
+        stacks.set(at, None);
+        stacks.set(at, None);
+        assert!(!stacks.has(at) && stacks.is_empty() && stacks.iter().next().is_none());
+    }
 }

@@ -85,6 +85,8 @@ impl Merge<'_> {
         let decision = match arbiter.strategy.decide(&overlap) {
             Decision::Fields if !overlap.both_maps() => preferred,
             Decision::MatchItems(_) if !overlap.both_lists() => preferred,
+            // An effective policy is a map.
+            Decision::Combine(value) if overlap.path().is_empty() && value.as_map().is_none() => preferred,
             decision => decision,
         };
         match decision {

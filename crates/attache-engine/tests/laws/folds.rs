@@ -153,7 +153,8 @@ proptest! {
     }
 }
 
-fn each_scope(
+/// Checks every scope of every node.
+pub fn each_scope(
     engine: &Engine,
     mut check: impl FnMut(&Reference, &Scope, &EffectivePolicy) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {

@@ -9,6 +9,7 @@ mod counts;
 mod folds;
 mod order;
 mod reference;
+mod strategies;
 mod wild;
 #[path = "../common/world.rs"]
 mod world;

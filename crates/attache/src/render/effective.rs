@@ -219,7 +219,7 @@ impl EffectiveView<'_> {
             Loss::Overridden => format!("overridden by {by}"),
             Loss::Older => format!("{by} is older"),
             Loss::Newer => format!("{by} is newer"),
-            Loss::ByName => format!("{by} {}", self.input.engine.by_name(winner, lost.policy)),
+            Loss::ByName => format!("{by} {}", self.input.engine.name_order(winner, lost.policy).description()),
             Loss::HigherPriority => format!("{by} has a higher priority"),
             Loss::Removed => format!("removed by {by}"),
             Loss::ConditionFalse => "its condition does not hold".to_owned(),

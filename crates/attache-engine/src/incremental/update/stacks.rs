@@ -130,7 +130,7 @@ fn rebuild(
         yields.extend(stayed(next.kinds.leader(other)).filter(is_other));
         yields.extend(reattached.iter().flat_map(|policy| attached(*policy)).filter(is_other));
     }
-    Some(next.stacking().stack(&model.kind, here.into_iter(), yields.into_iter()))
+    Some(next.stack_builder().build(&model.kind, here.into_iter(), yields.into_iter()))
 }
 
 /// Rebuilds all stacks of a kind whose policies are rejected on all their targets if they are on one. Sets the stacks that

@@ -132,7 +132,8 @@ pub enum Decision {
     Keep,
     /// The incoming value replaces the held one, which is superseded.
     Take,
-    /// Both become this value, and all that set one of them are its origins. Nothing is superseded.
+    /// Both become this value, and all that set one of them are its origins. Nothing is superseded. At the root the value
+    /// must be a map, or else [`Overlap::preferred`] counts.
     Combine(Value),
     /// Both are maps and merge field by field: a field of one side is taken, a field of both is decided on. If one is no
     /// map, [`Overlap::preferred`] counts.
