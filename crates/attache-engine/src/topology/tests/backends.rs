@@ -31,13 +31,17 @@ fn backends_that_are_not_there_say_what_is() {
 
 #[test]
 fn whatever_is_there_can_be_a_backend() {
-    let shown =
-        with(json!([{"kind": "Bucket", "group": "x.io", "name": "b"}]), json!([of("x.io/v1", "Bucket/b", json!({}))]));
+    let shown = with(
+        json!([{"kind": "Bucket", "group": "x.io", "name": "b"}]),
+        json!([manifest("x.io/v1", "Bucket/b", json!({}))]),
+    );
     assert_eq!(shown.below("HTTPRoute/a/r#rule-1"), ["Bucket/a/b"]);
     let bucket = shown.topology.find(&shown.objects, &ObjectRef::new("x.io", "Bucket", "a", "b")).unwrap();
     assert_eq!(shown.topology[bucket].level, Level::Backend);
-    let shown =
-        with(json!([{"kind": "Bucket", "group": "x.io", "name": "c"}]), json!([of("x.io/v1", "Bucket/b", json!({}))]));
+    let shown = with(
+        json!([{"kind": "Bucket", "group": "x.io", "name": "c"}]),
+        json!([manifest("x.io/v1", "Bucket/b", json!({}))]),
+    );
     assert_eq!(
         shown.refused,
         ["HTTPRoute/a/r > Bucket/a/c: BackendNotFound: there is no Bucket `c` in namespace `a`, only `b`"]
@@ -84,7 +88,7 @@ fn mesh(id: &str, parent: Json, backend: Json) -> Json {
 }
 
 #[test]
-fn a_service_that_is_a_parent_stands_above_the_route_and_below_it() {
+fn a_service_that_is_a_parent_is_above_the_route_and_below_it() {
     let parent = json!({"group": "", "kind": "Service", "name": "s"});
     let shown = show(json!([service("Service/s"), mesh("HTTPRoute/r", parent, json!({"name": "s", "port": 80}))]));
     let service = shown.topology.find(&shown.objects, &ObjectRef::new("", "Service", "a", "s")).unwrap();

@@ -72,7 +72,7 @@ fn a_child_chooses_its_parents_has_no_hostnames_and_stays_below_the_rule() {
 }
 
 #[test]
-fn a_child_that_nobody_delegates_to_says_so() {
+fn a_child_that_no_rule_delegates_to_is_refused() {
     let mut child = leaf("HTTPRoute/b/child");
     child["spec"]["parentRefs"] = json!([route("a", "root")]);
     let shown = show(json!([entry(), root(&[]), child]));

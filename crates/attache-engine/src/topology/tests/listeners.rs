@@ -153,7 +153,7 @@ fn certificates_must_be_there_be_pem_and_be_granted() {
         {"name": "good"}, {"name": "gone"}, {"name": "bad"}, {"kind": "ConfigMap", "name": "good"}, {"name": "far", "namespace": "b"},
     ]);
     let secret = |id: &str, pem: &str| {
-        let mut secret = of("v1", id, json!(null));
+        let mut secret = manifest("v1", id, json!(null));
         secret["stringData"] = json!({"tls.crt": pem});
         secret
     };
@@ -233,7 +233,7 @@ fn a_listener_that_can_trust_no_client_is_not_served() {
     let listeners = json!([listener("a", 443), listener("b", 444), listener("c", 445)]);
     let shown = show(json!([
         gw("Gateway/gw", json!({"tls": {"frontend": frontend}, "listeners": listeners})),
-        of("v1", "ConfigMap/ca", json!(null)),
+        manifest("v1", "ConfigMap/ca", json!(null)),
     ]));
     let unusable = "NoValidCACertificate: it asks clients for a certificate, and none of the CA certificates to check it with can be used";
     assert_eq!(

@@ -2,6 +2,7 @@
 
 mod backends;
 mod delegation;
+mod edit;
 mod listeners;
 mod properties;
 
@@ -16,17 +17,17 @@ pub fn objects(docs: Json) -> Objects {
 
 /// A Gateway API object in namespace `a`, from `Kind/name` or `Kind/namespace/name`.
 pub fn gw(id: &str, spec: Json) -> Json {
-    of("gateway.networking.k8s.io/v1", id, spec)
+    manifest("gateway.networking.k8s.io/v1", id, spec)
 }
 
-pub fn of(api_version: &str, id: &str, spec: Json) -> Json {
+pub fn manifest(api_version: &str, id: &str, spec: Json) -> Json {
     let parts: Vec<&str> = id.split('/').collect();
     let (namespace, name) = if parts.len() == 3 { (parts[1], parts[2]) } else { ("a", parts[1]) };
     json!({"apiVersion": api_version, "kind": parts[0], "metadata": {"namespace": namespace, "name": name}, "spec": spec})
 }
 
 pub fn service(id: &str) -> Json {
-    of("v1", id, json!({"ports": [{"port": 80, "name": "http"}, {"port": 8080}]}))
+    manifest("v1", id, json!({"ports": [{"port": 80, "name": "http"}, {"port": 8080}]}))
 }
 
 pub fn aged(mut doc: Json, day: u32) -> Json {
@@ -45,6 +46,10 @@ pub struct Shown {
 pub fn show(docs: Json) -> Shown {
     let objects = objects(docs);
     let topology = Topology::build(&objects, &[]);
+    describe(objects, topology)
+}
+
+pub fn describe(objects: Objects, topology: Topology) -> Shown {
     let mut links = Vec::new();
     for (id, _) in topology.nodes() {
         for child in topology.children(id) {
@@ -62,7 +67,7 @@ impl Shown {
         self.topology.live(nodes.find(|id| self.topology.name(&self.objects, *id) == name).unwrap())
     }
 
-    /// What hangs directly below a node, in words, in order.
+    /// The names of the children of a node, sorted.
     pub fn below(&self, parent: &str) -> Vec<&str> {
         let mut below: Vec<&str> =
             self.links.iter().filter_map(|link| link.strip_prefix(parent)?.strip_prefix(" > ")).collect();
@@ -76,7 +81,7 @@ fn gateway(listeners: Json) -> Json {
 }
 
 #[test]
-fn a_route_hangs_below_its_listener_and_above_its_backends() {
+fn a_route_is_below_its_listener_and_above_its_backends() {
     let shown = show(json!([
         gateway(json!([{"name": "http", "port": 80, "protocol": "HTTP"}])),
         gw(

@@ -142,7 +142,7 @@ fn document() -> impl Strategy<Value = Json> {
     let doc = prop_oneof![2 => gateway_or_set(), 3 => route(), 2 => wild()];
     (doc, prop::sample::select(vec!["a", "b"])).prop_map(|((kind, name, spec), namespace)| {
         let group = if kind == "Service" { "v1" } else { "gateway.networking.k8s.io/v1" };
-        of(group, &format!("{kind}/{namespace}/{name}"), spec)
+        manifest(group, &format!("{kind}/{namespace}/{name}"), spec)
     })
 }
 
