@@ -13,7 +13,7 @@ use crate::attachment::Attachment;
 use crate::kinds::{Conflicts, KindId, Pattern, PatternFit, PolicyKind, Registry, RejectedFrom, SameLevel, Units};
 use crate::object::Objects;
 use crate::policy::{Policies, Policy};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCode};
 use crate::topology::{NodeId, NodeMap};
 use crate::value::{Segment, Value};
 
@@ -261,7 +261,12 @@ pub(crate) fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> 
             Entry::Occupied(entry) => {
                 let (object, other) = (&objects[policy.object], &objects[entry.get().object].id);
                 let message = format!("{} has the same priority as {other}: who comes first is undefined", object.id);
-                problems.push(Problem::warning(message).about(object).help("give them different priorities"));
+                problems.push(
+                    Problem::warning(message)
+                        .code(ProblemCode::EqualPriority)
+                        .about(object)
+                        .help("give them different priorities"),
+                );
             }
         }
     }

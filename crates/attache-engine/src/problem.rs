@@ -39,24 +39,18 @@ pub enum ProblemCode {
     InvalidField,
     /// A policy kind is described twice.
     DuplicatePolicyKind,
-    /// A CRD looks like that of a policy, but has no policy label.
-    UnlabelledPolicyKind,
     /// The version of a policy is not one that its kind lists.
     UnknownVersion,
     /// A field has no effect, because of another field.
     IgnoredField,
     /// An object refers to one that does not exist.
     MissingReference,
-    /// A reference is not one that the engine can follow.
-    UnsupportedReference,
     /// A selector or predicate cannot be understood.
     InvalidSelector,
     /// An annotation has a value that cannot be understood.
     InvalidAnnotation,
     /// Two policies on one target have the same priority.
     EqualPriority,
-    /// A request is not one that a gateway can get.
-    InvalidRequest,
 }
 
 /// Something wrong with the input: what, where, and what to do about it. Sorted by severity, then by location.

@@ -11,7 +11,7 @@ use crate::kinds::{Bindings, KindName, PolicyKind};
 use crate::names;
 use crate::object::{Object, ObjectRef, Objects};
 use crate::policy::PolicyId;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCode};
 use crate::topology::Topology;
 use crate::value::{Path, Value};
 
@@ -188,7 +188,7 @@ fn not_placed(bindings: &Bindings, bound: &[Bound]) -> AttachmentError {
 
 fn missing(objects: &Objects, kind: &KindName, namespace: &str, name: &str) -> Problem {
     let id = ObjectRef::new(group(kind), &kind.kind, namespace, name);
-    let problem = Problem::warning(format!("{id} does not exist"));
+    let problem = Problem::warning(format!("{id} does not exist")).code(ProblemCode::MissingReference);
     let beside = each(objects, kind).map(|(_, object)| &object.id).filter(|other| other.namespace == namespace);
     match names::nearest(name, beside.map(|other| other.name.as_str())).first() {
         Some(near) => problem.help(format!("did you mean `{near}`?")),

@@ -2,7 +2,7 @@
 
 use crate::kinds::{KindName, Placements};
 use crate::object::{Object, ObjectRef, Objects};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCode};
 use crate::selector::{check, selects};
 use crate::value::{Path, Value};
 
@@ -50,7 +50,10 @@ impl Placements {
                 if let Err(error) = check(given) {
                     let path = Path::parse("spec.predicates").index(i).key("requiredClusterSelector").key(selector);
                     problems.push(
-                        Problem::warning(error.to_string()).at(placement, path).help("the predicate chooses nothing"),
+                        Problem::warning(error.to_string())
+                            .code(ProblemCode::InvalidSelector)
+                            .at(placement, path)
+                            .help("the predicate chooses nothing"),
                     );
                 }
             }

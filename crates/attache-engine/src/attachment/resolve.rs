@@ -9,7 +9,7 @@ use crate::kinds::{CrossNamespace, LevelName, PolicyKind};
 use crate::names;
 use crate::object::{Object, ObjectRef, Objects};
 use crate::policy::{Policy, PolicyId, PolicyTarget, TargetSpec};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCode};
 use crate::topology::{Level, NodeId, Topology};
 
 /// Finds the nodes that policies target.
@@ -211,10 +211,11 @@ fn problems(object: &Object, policy: &Policy, kind: &PolicyKind) -> Vec<Problem>
     if !kind.versions.is_empty() && !kind.versions.contains(&object.version) {
         let message = format!("`{}` is not a known version of {}", object.version, kind.full_name());
         let help = format!("it is read as {}", kind.versions.join(", "));
-        problems.push(Problem::warning(message).about(object).help(help));
+        problems.push(Problem::warning(message).code(ProblemCode::UnknownVersion).about(object).help(help));
     }
     if let Some(path) = &policy.ignored_selection {
-        let problem = Problem::warning("the selector counts for nothing: the policy names its targets");
+        let problem = Problem::warning("the selector counts for nothing: the policy names its targets")
+            .code(ProblemCode::IgnoredField);
         problems.push(problem.at(object, path.clone()).help("keep one of the two"));
     }
     problems

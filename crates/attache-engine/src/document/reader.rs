@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::{FieldValue, Location, OrderedMap};
 use crate::names;
 use crate::object::Object;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCode};
 use crate::value::{Map, Path, Value};
 
 /// The mistakes that were found in a document.
@@ -65,7 +65,7 @@ impl Diagnostics {
     /// The mistakes as problems of the document in which they were found.
     pub fn into_problems(self, document: &Object) -> Vec<Problem> {
         let problem = |Mistake { path, message, help }| {
-            let problem = Problem::error(message).at(document, path);
+            let problem = Problem::error(message).code(ProblemCode::InvalidField).at(document, path);
             Problem { help, ..problem }
         };
         self.mistakes.into_iter().map(problem).collect()

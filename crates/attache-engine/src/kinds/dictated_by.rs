@@ -7,7 +7,7 @@ use crate::document::{
     Diagnostics, DocumentReader, FieldValue, Location, OneOrMany, OrderedMap, Schema, ValueType, document, words,
 };
 use crate::object::Object;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCode};
 use crate::value::{Path, Value};
 
 /// Who says how two policies merge.
@@ -155,7 +155,12 @@ impl RouteAnnotation {
         let preferred = if self.default.prefers_higher() { "parent" } else { "child" };
         let message =
             format!("unknown value `{text}` for annotation `{name}`: the {preferred} is preferred, as without it");
-        Some(Problem::warning(message).at(route, Path::parse("metadata.annotations").key(name.clone())).help(help))
+        Some(
+            Problem::warning(message)
+                .code(ProblemCode::InvalidAnnotation)
+                .at(route, Path::parse("metadata.annotations").key(name.clone()))
+                .help(help),
+        )
     }
 
     fn meaning(&self, text: &str) -> Option<&MergePreference> {

@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use super::infer::{CRD_GROUP, CRD_KIND, Crd, Inference};
 use super::{GROUP, KIND, KindName, KindOrigin, PolicyKind, StrategyRegistry};
 use crate::object::{ObjectId, Objects};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCode};
 
 /// The id of a policy kind in a [`Registry`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +48,7 @@ impl Registry {
             ) {
                 Ok(kind) if known(&kinds, &kind.group, &kind.kind) => problems.push(
                     Problem::error(format!("`{}` is described twice", kind.full_name()))
+                        .code(ProblemCode::DuplicatePolicyKind)
                         .about(document)
                         .help("keep one of the PolicyKind documents"),
                 ),
