@@ -1,4 +1,12 @@
-//! From objects to answers: everything that is worked out, in one place.
+//! All objects with everything that is computed from them.
+//!
+//! ```text
+//! builder  objects, policy kinds and settings ─→ an engine
+//! queries  the common questions, one call for each
+//! ```
+
+mod builder;
+mod queries;
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,6 +24,9 @@ use crate::policy::{Policies, Policy, PolicyId};
 use crate::problem::Problem;
 use crate::topology::{NodeId, Topology};
 
+pub use builder::EngineBuilder;
+pub use queries::ScopedPolicy;
+
 /// All objects with everything that is computed from them. A clone shares everything and is cheap.
 ///
 /// The topology and the attachments are computed at once. Effective policies are computed when they are first asked for.
@@ -29,6 +40,11 @@ pub struct Engine {
 }
 
 impl Engine {
+    /// A builder for an engine. Without further calls it has no objects and the built-in policy kinds.
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
     /// Reads policies, builds the topology and attaches the policies to it.
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Engine {
         let (kinds, kind_problems) = Registry::new(built_in, &objects, &settings);

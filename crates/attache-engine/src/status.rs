@@ -11,6 +11,7 @@ use crate::attachment::{Attachment, AttachmentError, Refusal, RejectionReason};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
 use crate::model::{Model, NamespaceFreePaths};
+use crate::object::ObjectRef;
 use crate::policy::PolicyId;
 use crate::tally::{Tally, policy_tally};
 use crate::topology::NodeId;
@@ -95,6 +96,11 @@ impl Engine {
     /// Builds the tallies of all models, in parallel.
     pub(crate) fn build_tallies(&self) {
         self.models().par_iter().for_each(|model| _ = model.tallies(self.view()));
+    }
+
+    /// The status of the policy with this reference. `None` if there is no such policy.
+    pub fn status(&self, policy: &ObjectRef) -> Option<PolicyStatus> {
+        self.find_policy(policy).map(|policy| self.policy_status(policy))
     }
 
     /// The status of a policy.

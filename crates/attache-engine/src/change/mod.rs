@@ -23,6 +23,7 @@ use crate::status::PolicyStatus;
 use crate::topology::NodeRef;
 use crate::value::{Path, Value};
 
+pub use crate::model::ScopeRef;
 pub(crate) use effective::{changes_at, effective_changes};
 pub(crate) use leaves::leaf_changes;
 pub(crate) use status::{AffectedTargets, same_status, status_changes, target_changes};
@@ -63,22 +64,6 @@ pub struct EffectiveChange {
     pub after: Option<Arc<EffectivePolicy>>,
     /// The values that differ, sorted by path. Empty where the same policies apply in another order.
     pub leaves: Vec<LeafChange>,
-}
-
-/// A scope that means the same on both sides of a change.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ScopeRef {
-    /// The nodes from the root to the effective target.
-    pub nodes: Vec<Arc<NodeRef>>,
-    /// The Namespace whose requests the scope is for. `None` means all requests.
-    pub from: Option<Arc<NodeRef>>,
-}
-
-impl ScopeRef {
-    /// The effective target, where the scope ends.
-    pub fn target(&self) -> Option<&NodeRef> {
-        self.nodes.last().map(Arc::as_ref)
-    }
 }
 
 /// A value of an effective policy, before and after the change.

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineBuilder};
 use crate::engine_parts::EngineParts;
 use crate::kinds::{PolicyKind, Settings};
 use crate::model::RefCounts;
@@ -151,6 +151,27 @@ impl IncrementalEngine {
     fn rebuild(&mut self, objects: Objects) {
         let (built_in, settings) = (std::mem::take(&mut self.built_in), std::mem::take(&mut self.settings));
         *self = IncrementalEngine::build(objects, built_in, settings, self.kept.is_some());
+    }
+}
+
+impl EngineBuilder {
+    /// Builds an engine that takes batches of edits.
+    ///
+    /// ```
+    /// use attache_engine::engine::Engine;
+    /// use attache_engine::incremental::Edit;
+    /// use attache_engine::object::Object;
+    ///
+    /// let mut incremental = Engine::builder().build_incremental();
+    /// let namespace = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "baker"}});
+    /// let report = incremental.apply([Edit::Put(Object::from_json(&namespace).unwrap())]);
+    /// assert!(report.is_empty(), "a Namespace without policies changes no effective policy");
+    /// assert_eq!(report.rebuild_reason(), None);
+    /// assert_eq!(incremental.now().objects().len(), 1);
+    /// ```
+    pub fn build_incremental(self) -> IncrementalEngine {
+        let (objects, kinds, settings) = self.into_parts();
+        IncrementalEngine::build(objects, kinds, settings, true)
     }
 }
 

@@ -37,7 +37,7 @@ use crate::value::Value;
 pub(crate) use propagate::stack_node;
 pub(crate) use ref_counts::RefCounts;
 pub(crate) use scopes::NamespaceFreePaths;
-pub use scopes::Scope;
+pub use scopes::{Scope, ScopeRef};
 pub(crate) use unchanged::NodeMapping;
 pub(crate) use update::{NodeUpdate, UpdateCause};
 

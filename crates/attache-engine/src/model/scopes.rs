@@ -1,5 +1,7 @@
 //! Scopes: the paths from the roots to a node. There can be very many, so they are listed only on demand.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 
 use super::Model;
@@ -7,7 +9,7 @@ use super::propagate::{ExistingChains, stack_node};
 use crate::chain::{ChainId, Link, ParentEdge};
 use crate::engine_view::EngineView;
 use crate::policy::PolicyId;
-use crate::topology::NodeId;
+use crate::topology::{NodeId, NodeRef};
 
 /// A path from a root to a node, with the chain of policies along it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,28 @@ impl Scope {
     /// The node at which the scope ends.
     pub fn end(&self) -> Option<NodeId> {
         self.nodes.last().copied()
+    }
+
+    /// The scope with the references of its nodes.
+    pub fn reference(&self, view: EngineView<'_>) -> ScopeRef {
+        let node = |node: &NodeId| Arc::new(view.node_ref(*node));
+        ScopeRef { nodes: self.nodes.iter().map(node).collect(), from: self.from.as_ref().map(node) }
+    }
+}
+
+/// A scope that means the same in every engine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeRef {
+    /// The nodes, the root first.
+    pub nodes: Vec<Arc<NodeRef>>,
+    /// The Namespace whose requests the scope is for. `None` means all requests.
+    pub from: Option<Arc<NodeRef>>,
+}
+
+impl ScopeRef {
+    /// The node at which the scope ends: the effective target.
+    pub fn target(&self) -> Option<&NodeRef> {
+        self.nodes.last().map(Arc::as_ref)
     }
 }
 
