@@ -161,12 +161,12 @@ impl Soak {
     fn edit(&mut self) -> Option<Edit> {
         let new = format!("new-{}", self.count);
         let ids: Vec<&ObjectRef> = self.now.keys().collect();
-        let id = (*self.dice.of(&ids)?).clone();
+        let id = (*self.dice.choose(&ids)?).clone();
         let object = self.now.get(&id)?.clone();
         let put = |edit: &dyn Fn(&mut Value)| Some(Edit::Put(edited(&object, edit)));
         match (self.dice.below(12), id.kind.as_str()) {
             (0, _) => Some(Edit::Delete(id)),
-            (1..4, _) => Some(Edit::Put(self.dice.of(&self.first)?.clone())),
+            (1..4, _) => Some(Edit::Put(self.dice.choose(&self.first)?.clone())),
             (4, "HTTPRoute" | "Service") | (4..6, "LimitPolicy" | "AuthPolicy") => {
                 put(&|it| it["metadata"]["name"] = json!(new))
             }

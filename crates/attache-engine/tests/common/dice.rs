@@ -20,7 +20,7 @@ impl Dice {
         self.below(n) == 0
     }
 
-    pub fn of<'t, T>(&mut self, all: &'t [T]) -> Option<&'t T> {
+    pub fn choose<'t, T>(&mut self, all: &'t [T]) -> Option<&'t T> {
         all.get(self.below(all.len()))
     }
 }

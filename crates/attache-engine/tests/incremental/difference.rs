@@ -35,7 +35,7 @@ struct InForce {
 }
 
 impl Facts {
-    pub fn of(engine: &Engine) -> Facts {
+    pub fn new(engine: &Engine) -> Facts {
         let mut facts = Facts::default();
         let name = |node| engine.topology().node_ref(engine.objects(), node);
         for model in engine.models() {

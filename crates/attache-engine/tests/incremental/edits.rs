@@ -18,14 +18,14 @@ pub fn case(world: World, seed: u64) -> Case {
     let mut dice = Dice(seed);
     let mut pool = match dice.below(4) {
         0..2 => world.0,
-        2 => dice.of(&CORPUS.dense).cloned().unwrap_or_default(),
+        2 => dice.choose(&CORPUS.dense).cloned().unwrap_or_default(),
         _ => Vec::new(),
     };
     if pool.is_empty() || dice.one_in(3) {
         for _ in 0..=dice.below(2) {
-            let tests = dice.of(&CORPUS.worlds).unwrap();
+            let tests = dice.choose(&CORPUS.worlds).unwrap();
             for _ in 0..=dice.below(3) {
-                pool.extend(dice.of(tests).unwrap().iter().cloned());
+                pool.extend(dice.choose(tests).unwrap().iter().cloned());
             }
         }
     }
@@ -87,16 +87,16 @@ impl Editor {
         let kinds = self.dice.one_in(4);
         let is_kind = |id: &ObjectRef| ["PolicyKind", "CustomResourceDefinition"].contains(&id.kind.as_str());
         let there: Vec<(&ObjectRef, &Value)> = self.now.0.iter().filter(|(id, _)| kinds || !is_kind(id)).collect();
-        let one = self.dice.of(&there).map(|(id, document)| ((*id).clone(), (*document).clone()));
+        let one = self.dice.choose(&there).map(|(id, document)| ((*id).clone(), (*document).clone()));
         Some(match self.dice.below(20) {
             0..2 => Step::Delete(one?.0),
-            2..5 => Step::Put(self.dice.of(&self.pool)?.clone()),
+            2..5 => Step::Put(self.dice.choose(&self.pool)?.clone()),
             5 => Step::Put(one?.1),
             6 => Step::Move(one?.1),
             7 => {
                 let gone = ObjectRef { name: "nobody".into(), ..one?.0 };
                 let known: Vec<ObjectRef> = self.pool.iter().filter_map(object).map(|object| object.id).collect();
-                Step::Delete(if self.dice.one_in(2) { gone } else { self.dice.of(&known)?.clone() })
+                Step::Delete(if self.dice.one_in(2) { gone } else { self.dice.choose(&known)?.clone() })
             }
             8 => Step::Put(self.namespace()?),
             9 if kinds => Step::Put(self.kind(&one?.0)?),
@@ -116,7 +116,7 @@ impl Editor {
             self.now.0.keys().map(|id| id.namespace.as_str()).filter(|it| !it.is_empty()).collect();
         let used: Vec<String> = used.into_iter().map(str::to_owned).collect();
         let mut namespace =
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.dice.of(&used)?}});
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.dice.choose(&used)?}});
         if self.dice.one_in(2) {
             self.label(&mut namespace);
         }
@@ -127,9 +127,9 @@ impl Editor {
     fn kind(&mut self, id: &ObjectRef) -> Option<Value> {
         let own = |it: &&Value| it["spec"]["kind"] == id.kind.as_str() && it["spec"]["group"] == id.group.as_str();
         let used: Vec<&Value> = CORPUS.kinds.iter().filter(own).collect();
-        let mut kind = match self.dice.of(&used) {
+        let mut kind = match self.dice.choose(&used) {
             Some(kind) => (*kind).clone(),
-            None => self.dice.of(&CORPUS.kinds)?.clone(),
+            None => self.dice.choose(&CORPUS.kinds)?.clone(),
         };
         if !self.dice.one_in(4) {
             self.disturb(&mut kind);
@@ -144,7 +144,7 @@ impl Editor {
         let own = self.words.get(key).map_or(&[][..], Vec::as_slice);
         let all = ALL.get(key).map_or(&[][..], Vec::as_slice);
         let words = if own.len() < 2 || self.dice.one_in(5) { all } else { own };
-        self.dice.of(words).cloned()
+        self.dice.choose(words).cloned()
     }
 
     /// A small change of a document.
@@ -169,19 +169,19 @@ impl Editor {
         // Hardly ever who it is, mostly what it says.
         let wanted = if self.dice.one_in(30) { "" } else { "/spec" };
         places.retain(|place| place.pointer.starts_with(wanted));
-        let Some(place) = self.dice.of(&places).cloned() else { return };
+        let Some(place) = self.dice.choose(&places).cloned() else { return };
         let Some(value) = document.pointer_mut(&place.pointer) else { return };
         match (how, &mut *value) {
             // A field more, such as others have.
             (0..4, Value::Object(map)) => {
                 if let Some(Value::Object(other)) = self.word(&place.key) {
                     let more: Vec<(String, Value)> = other.into_iter().collect();
-                    map.extend(self.dice.of(&more).cloned());
+                    map.extend(self.dice.choose(&more).cloned());
                 }
             }
             // An item more.
             (0..4, Value::Array(items)) => {
-                let own = self.dice.of(items).cloned();
+                let own = self.dice.choose(items).cloned();
                 let other = self.word(&format!("{}[]", place.key));
                 let item = if self.dice.one_in(3) { own } else { other };
                 let at = self.dice.below(items.len() + 1);
@@ -191,18 +191,18 @@ impl Editor {
             (5..9, _) => remove(document, &place.pointer),
             (9, _) => {
                 let wild = [Value::Null, json!(""), json!(0), json!([]), json!({}), json!("*"), json!(true)];
-                *value = self.dice.of(&wild).cloned().unwrap_or_default();
+                *value = self.dice.choose(&wild).cloned().unwrap_or_default();
             }
             _ => *value = self.word(&place.key).unwrap_or_default(),
         }
     }
 
     fn label(&mut self, document: &mut Value) {
-        let sort = self.dice.of(&["labels", "matchLabels", "selector", "labels"]).copied().unwrap_or_default();
+        let sort = self.dice.choose(&["labels", "matchLabels", "selector", "labels"]).copied().unwrap_or_default();
         let label = match self.word(sort) {
             Some(Value::Object(map)) => {
                 let labels: Vec<(String, Value)> = map.into_iter().filter(|(_, value)| value.is_string()).collect();
-                self.dice.of(&labels).cloned()
+                self.dice.choose(&labels).cloned()
             }
             _ => None,
         };
@@ -218,7 +218,7 @@ impl Editor {
     fn annotate(&mut self, document: &mut Value) {
         let Some(Value::Object(map)) = self.word("annotations") else { return };
         let known: Vec<(String, Value)> = map.into_iter().collect();
-        let Some((key, value)) = self.dice.of(&known).cloned() else { return };
+        let Some((key, value)) = self.dice.choose(&known).cloned() else { return };
         let value = self.word(&key).filter(|_| self.dice.one_in(2)).unwrap_or(value);
         entry(document, "annotations").insert(key, value);
     }

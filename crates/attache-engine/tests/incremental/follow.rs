@@ -33,9 +33,9 @@ fn follow(case: &Case) -> Result<(), String> {
     let settings = Settings { infer_unlabelled: case.infer_unlabelled, ..Settings::default() };
     let first: Vec<Object> = case.documents.iter().filter_map(object).collect();
     let mut objects: BTreeMap<ObjectRef, Object> = first.iter().map(|it| (it.id.clone(), it.clone())).collect();
-    let mut brief = IncrementalEngine::one_shot(Objects::new(first.clone()), &BUILT_IN, settings.clone());
+    let mut one_shot = IncrementalEngine::one_shot(Objects::new(first.clone()), &BUILT_IN, settings.clone());
     let mut incremental = IncrementalEngine::new(Objects::new(first), &BUILT_IN, settings.clone());
-    let mut states = vec![State::of(&objects, settings.clone())];
+    let mut states = vec![State::new(&objects, settings.clone())];
     let mut snapshots = vec![Arc::clone(incremental.now())];
     let mut reports = Vec::new();
     for (i, batch) in case.batches.iter().enumerate() {
@@ -46,17 +46,17 @@ fn follow(case: &Case) -> Result<(), String> {
                 Edit::Delete(id) => objects.remove(id),
             };
         }
-        let told = brief.apply(edits.clone());
+        let told = one_shot.apply(edits.clone());
         reports.push(incremental.apply(edits));
         snapshots.push(Arc::clone(incremental.now()));
-        states.push(State::of(&objects, settings.clone()));
+        states.push(State::new(&objects, settings.clone()));
         if !batch.quiet {
             let within = |it| format!("after batch {}: {it}", i + 1);
             states[i + 1].check(&snapshots[i + 1]).map_err(within)?;
             check(&reports[i], &states[i..]).map_err(within)?;
-            let one_shot = |it| within(format!("of a model for a while: {it}"));
-            states[i + 1].check(brief.now()).map_err(one_shot)?;
-            check(&told, &states[i..]).map_err(one_shot)?;
+            let in_one_shot = |it| within(format!("of a one-shot engine: {it}"));
+            states[i + 1].check(one_shot.now()).map_err(in_one_shot)?;
+            check(&told, &states[i..]).map_err(in_one_shot)?;
         }
     }
     for (i, (state, snapshot)) in states.iter().zip(&snapshots).enumerate() {
@@ -69,9 +69,9 @@ fn follow(case: &Case) -> Result<(), String> {
 }
 
 impl State {
-    fn of(objects: &BTreeMap<ObjectRef, Object>, settings: Settings) -> State {
+    fn new(objects: &BTreeMap<ObjectRef, Object>, settings: Settings) -> State {
         let engine = Engine::new(Objects::new(objects.values().cloned().collect()), &BUILT_IN, settings);
-        State { objects: contents(&engine), answer: sorted(answer(&engine)), facts: Facts::of(&engine) }
+        State { objects: contents(&engine), answer: sorted(answer(&engine)), facts: Facts::new(&engine) }
     }
 
     fn check(&self, engine: &Engine) -> Result<(), String> {

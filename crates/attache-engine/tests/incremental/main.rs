@@ -1,5 +1,5 @@
-//! A model that took batches of edits is the one that is built afresh, and what it reported is the difference.
-//! `PROPTEST_CASES=5000 cargo test --release -p attache-engine --test incremental` looks longer.
+//! An incremental engine that took batches of edits is equal to a newly built engine, and its reports are the differences.
+//! `PROPTEST_CASES=5000 cargo test --release -p attache-engine --test incremental` tries more cases.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -24,7 +24,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use world::worlds;
 
 #[test]
-fn what_lives_is_what_is_built_and_reports_what_is_different() {
+fn an_incremental_engine_is_equal_to_a_new_one_and_reports_the_differences() {
     let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     // Always the same cases; so many others if a number is given.
     let rng_seed = if wanted.is_some() { RngSeed::Random } else { RngSeed::Fixed(0) };

@@ -1,4 +1,8 @@
-//! Makes a case that fails smaller, as long as it fails.
+//! Makes a failing case smaller as long as it fails.
+//!
+//! `proptest-state-machine` shrinks the list of transitions, and the values of each by the strategy that made it. A case here
+//! also shrinks by what its documents say: it starts after its first batch, and loses fields of documents that come from the
+//! PolicyTests, which no strategy made. That is most of this file, so the rest of it is here too.
 
 use attache_engine::incremental::Edit;
 use serde_json::Value;
@@ -6,7 +10,7 @@ use serde_json::Value;
 use crate::case::{Case, object};
 use crate::follow::verdict;
 
-/// How often it is tried.
+/// The number of smaller cases that are tried.
 const TRIES: usize = 20_000;
 
 pub fn shrink(mut case: Case) -> Case {
@@ -18,7 +22,7 @@ pub fn shrink(mut case: Case) -> Case {
     case
 }
 
-/// A way to make a case smaller. Whether it did.
+/// Makes a case smaller in one way. Gives whether it did.
 type Pass = fn(&mut Case, &mut usize) -> bool;
 
 const PASSES: &[Pass] =
