@@ -50,7 +50,7 @@ impl Engine {
         let (kinds, kind_problems) = Registry::new(built_in, &objects, &settings);
         let policies = Policies::read(&objects, &kinds);
         let virtual_targets = attachment::virtual_targets(&objects, &kinds, &policies);
-        let topology = Topology::build(&objects, &virtual_targets);
+        let topology = Topology::with_links(&objects, &virtual_targets, kinds.links());
         let attachments = attachment::attach(&objects, &topology, &kinds, &policies);
         Engine {
             models: Models::new(&kinds, &policies),
@@ -110,6 +110,7 @@ impl Engine {
             problems.extend(self.parts.attachments.problems().cloned());
             problems.extend(order::ties(&self.parts.objects, &self.parts.kinds, &self.parts.policies));
             problems.extend(self.bad_annotations());
+            problems.extend(self.topology.link_faults().iter().map(|fault| fault.problem(&self.objects)));
             problems.into()
         })
     }

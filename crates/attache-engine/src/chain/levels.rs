@@ -21,7 +21,12 @@ impl Levels {
         let (lowest, highest) = (self.0.trailing_zeros() as usize, self.0.checked_ilog2().unwrap_or(0) as usize);
         let rank = |node: &NodeId| topology.rank(deepest, *node);
         let start = order.partition_point(|node| rank(node) < lowest);
-        let end = order.partition_point(|node| rank(node) <= highest + 2 * deepest as usize);
+        // A backend can be an object of an own kind, and those have the last ranks.
+        let last = match highest >= Level::Backend as usize {
+            true => topology.last_rank(),
+            false => highest + 2 * deepest as usize,
+        };
+        let end = order.partition_point(|node| rank(node) <= last);
         order.get(start..end).unwrap_or_default()
     }
 }

@@ -26,6 +26,7 @@ mod schema;
 mod selection;
 mod status_template;
 mod strategy;
+mod target_kind;
 mod targets;
 mod units;
 mod written;
@@ -53,6 +54,7 @@ pub use strategy::{
     Decision, Granularity, MergeStrategy, Overlap, Participation, Strategy, StrategyNameTaken, StrategyRegistry,
 };
 pub(crate) use strategy::{OneLevelStrategy, OverlapSide};
+pub use target_kind::{ParentLink, TARGET_KIND, TargetKind, TargetLinks};
 pub use targets::{CrossNamespace, KindTargets, WithoutTarget};
 pub use units::Units;
 

@@ -5,10 +5,9 @@ use std::fmt;
 use smol_str::SmolStr;
 
 use crate::document::written_as_string;
-use crate::value::{Path, Segment};
+use crate::value::{Path, Segment, Value};
 
 /// A path in which `*` is any key and `[*]` any item of a list.
-
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern(Vec<PatternStep>);
 
@@ -79,6 +78,19 @@ impl Pattern {
             PatternStep::AnyKey | PatternStep::AnyIndex => None,
         };
         self.0.iter().map_while(key).collect()
+    }
+
+    /// The values inside `value` whose paths match the whole pattern, in order.
+    pub fn find<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
+        let mut found = vec![value];
+        for step in &self.0 {
+            found = match step {
+                PatternStep::Key(key) => found.into_iter().filter_map(|value| value.get(key)).collect(),
+                PatternStep::AnyKey => found.into_iter().flat_map(Value::entries).map(|(_, value)| value).collect(),
+                PatternStep::AnyIndex => found.into_iter().flat_map(Value::items).collect(),
+            };
+        }
+        found
     }
 
     /// Whether a path matches the whole pattern.

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::infer::{CRD_GROUP, CRD_KIND, Crd, Inference};
-use super::{GROUP, KIND, KindName, KindOrigin, PolicyKind, StrategyRegistry};
+use super::{GROUP, KIND, KindName, KindOrigin, PolicyKind, StrategyRegistry, TargetLinks};
 use crate::object::{ObjectId, Objects};
 use crate::problem::{Problem, ProblemCode};
 
@@ -21,6 +21,7 @@ pub struct Registry {
     leaders: Vec<KindId>,
     /// CRDs that refer to targets, but have no policy label.
     unlabelled: Vec<ObjectId>,
+    links: TargetLinks,
 }
 
 /// What the user of an engine chooses.
@@ -30,13 +31,16 @@ pub struct Settings {
     pub infer_unlabelled: bool,
     /// The strategies that PolicyKind documents can name.
     pub strategies: StrategyRegistry,
+    /// Links between kinds of targets that the Gateway API does not know, besides those of TargetKind documents.
+    pub links: TargetLinks,
 }
 
 impl Registry {
     /// The kinds for policies among `objects`, sorted by group and kind, and the problems of the documents that describe
     /// them. A PolicyKind document replaces a built-in kind of the same group and kind.
     pub fn new(built_in: &[PolicyKind], objects: &Objects, settings: &Settings) -> (Registry, Vec<Problem>) {
-        let mut problems = Vec::new();
+        let mut links = settings.links.clone();
+        let mut problems = links.add_documents(objects);
         let mut kinds: Vec<PolicyKind> = Vec::new();
         let known =
             |kinds: &[PolicyKind], group: &str, kind: &str| kinds.iter().any(|k| k.group == group && k.kind == kind);
@@ -93,7 +97,7 @@ impl Registry {
             .map(|(i, kind)| ((kind.group.clone(), kind.kind.clone()), KindId(i as u32)))
             .collect();
         let leaders = leaders(&kinds);
-        (Registry { kinds, by_kind, leaders, unlabelled }, problems)
+        (Registry { kinds, by_kind, leaders, unlabelled, links }, problems)
     }
 
     /// The kind with this id.
@@ -114,6 +118,11 @@ impl Registry {
     /// The CRDs that refer to targets, but have no policy label.
     pub fn unlabelled(&self) -> &[ObjectId] {
         &self.unlabelled
+    }
+
+    /// The links between kinds of targets that the Gateway API does not know.
+    pub fn links(&self) -> &TargetLinks {
+        &self.links
     }
 
     /// Every kind, in the order of ids.

@@ -47,6 +47,7 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 
+use crate::kinds::TargetLinks;
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::persistent::PersistentVec;
 use crate::value::Value;
@@ -61,6 +62,7 @@ pub use edit::NeedsRebuild;
 pub(crate) use edit::{LinkSides, TopologyChanges, TopologyEditor};
 pub use grants::Grants;
 pub use labels::label;
+pub use links::LinkFault;
 pub(crate) use links::{delegation, gateways, routes};
 pub use namespaces::{AllowedNamespaces, Namespace};
 pub use node::{Node, NodeId, Owner};
@@ -85,6 +87,9 @@ pub struct Topology {
     grants: Arc<Grants>,
     /// How many routes delegate to each other above each route that is delegated to.
     delegation_depths: Arc<HashMap<ObjectId, u32>>,
+    /// How many links of own kinds lead to each object that has a parent by such a link.
+    own_depths: Arc<HashMap<ObjectId, u32>>,
+    link_faults: Arc<[LinkFault]>,
     order: OnceLock<Arc<[NodeId]>>,
     /// By the object that asks.
     refusals: PersistentVec<Vec<StoredRefusal>>,
@@ -94,7 +99,17 @@ pub struct Topology {
 impl Topology {
     /// Builds the topology of objects. `virtual_targets` are objects that exist only because policies target them.
     pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
-        TopologyBuilder::new(objects, virtual_targets).build()
+        Topology::with_links(objects, virtual_targets, &TargetLinks::default())
+    }
+
+    /// Builds the topology of objects, in which objects of own kinds have parents by `links`.
+    pub fn with_links(objects: &Objects, virtual_targets: &[ObjectRef], links: &TargetLinks) -> Topology {
+        TopologyBuilder::new(objects, virtual_targets).build(links)
+    }
+
+    /// The links of own kinds that are left out.
+    pub fn link_faults(&self) -> &[LinkFault] {
+        &self.link_faults
     }
 
     /// The node with this id; `None` if there is none. An id that was taken from another topology may be that of another
@@ -356,7 +371,7 @@ impl Topology {
     pub fn order(&self) -> &[NodeId] {
         self.order.get_or_init(|| {
             let deepest = self.deepest();
-            let mut by_rank = vec![Vec::new(); Level::Other as usize + 2 * deepest as usize + 1];
+            let mut by_rank = vec![Vec::new(); self.last_rank() + 1];
             self.nodes().for_each(|(id, node)| by_rank[self.node_rank(deepest, node)].push(id));
             by_rank.concat().into()
         })
@@ -368,8 +383,19 @@ impl Topology {
         self.node_rank(deepest, &self[id])
     }
 
+    /// The highest rank that a node can have.
+    pub(crate) fn last_rank(&self) -> usize {
+        let own = self.own_depths.values().copied().max().unwrap_or(0);
+        Level::Other as usize + 2 * self.deepest() as usize + own as usize
+    }
+
     fn node_rank(&self, deepest: u32, node: &Node) -> usize {
         let level = node.level as usize;
+        if !self.own_depths.is_empty()
+            && let Some(depth) = node.owner.object().and_then(|object| self.own_depths.get(&object))
+        {
+            return Level::Other as usize + 2 * deepest as usize + *depth as usize;
+        }
         match node.level {
             Level::Route | Level::RouteRule if deepest > 0 => {
                 let depth = node.owner.object().and_then(|route| self.delegation_depths.get(&route));

@@ -11,9 +11,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::api::{self, LISTENER_SETS};
-use super::links::{self, FoundLinks};
+use super::links::{self, FoundLinks, OwnLinks};
 use super::sections::Section;
 use super::{Grants, Level, Node, NodeId, NodeMap, Owner, Topology};
+use crate::kinds::TargetLinks;
 use crate::object::{ObjectId, ObjectRef, Objects};
 use link_table::LinkTable;
 
@@ -45,9 +46,13 @@ impl<'o> TopologyBuilder<'o> {
         TopologyBuilder { objects, topology }
     }
 
-    /// Finds the links of all objects.
-    pub fn build(mut self) -> Topology {
+    /// Finds the links of all objects, also those of own kinds.
+    pub fn build(mut self, own: &TargetLinks) -> Topology {
         let (mut found, depths) = links::find_all(self.objects, &self.topology);
+        let own = OwnLinks::find(self.objects, own);
+        found.links.extend(own.links.iter().map(|(parent, child)| (NodeId::whole(*parent), NodeId::whole(*child))));
+        self.topology.own_depths = Arc::new(own.depths);
+        self.topology.link_faults = own.faults.into();
         self.topology.delegation_depths = Arc::new(depths);
         let (unserved, refusals) = (std::mem::take(&mut found.unserved), std::mem::take(&mut found.refusals));
         self.link(found);

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The links of each object are found on their own. What several objects decide together comes after that: HTTPRoutes and
-//! GRPCRoutes that compete for a hostname, and routes that delegate to each other.
+//! GRPCRoutes that compete for a hostname, and routes that delegate to each other. The links of kinds that the Gateway API
+//! does not know are in `own_kinds`.
 
 pub(super) mod backends;
 mod certificates;
@@ -16,6 +17,7 @@ pub(crate) mod delegation;
 mod found;
 pub(crate) mod gateways;
 mod listener_conflicts;
+mod own_kinds;
 pub(super) mod route_conflicts;
 pub(crate) mod routes;
 
@@ -30,6 +32,8 @@ use routes::{ParentRequest, RouteAttacher};
 
 pub(super) use context::LinkContext;
 pub(super) use found::FoundLinks;
+pub use own_kinds::LinkFault;
+pub(super) use own_kinds::OwnLinks;
 
 /// Routes are linked in parallel, this many at a time.
 const CHUNK: usize = 512;
