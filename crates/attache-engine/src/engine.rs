@@ -110,7 +110,7 @@ impl Engine {
             problems.extend(self.parts.attachments.problems().cloned());
             problems.extend(order::ties(&self.parts.objects, &self.parts.kinds, &self.parts.policies));
             problems.extend(self.bad_annotations());
-            problems.extend(self.topology.link_faults().iter().map(|fault| fault.problem(&self.objects)));
+            problems.extend(self.topology().link_faults().iter().map(|fault| fault.problem(self.objects())));
             problems.into()
         })
     }

@@ -7,31 +7,37 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use attache_engine::kinds::{custom_resource_definition, field_reference};
+use attache_engine::kinds::{
+    custom_resource_definition, field_reference, target_kind_definition, target_kind_reference,
+};
 use attache_engine::text;
 use attache_engine::value::Value;
 use serde_json::Value as Json;
 
 const CRD: &str = "deploy/crds/policykinds.attache.dev.yaml";
+const TARGET_KIND_CRD: &str = "deploy/crds/targetkinds.attache.dev.yaml";
 const DOCUMENTATION: &str = "docs/policy-kinds.md";
 const UPDATE: &str = "UPDATE_SCHEMAS=1 cargo test -p attache-engine --test schemas";
 
 #[test]
-fn the_crd_is_current() {
-    let yaml = text::to_yaml(&Value::from(custom_resource_definition()));
-    let header = format!("# Generated from crates/attache-engine/src/kinds: do not edit.\n# {UPDATE}\n");
-    assert_current(CRD, &(header + &yaml));
+fn the_crds_are_current() {
+    for (file, definition) in [(CRD, custom_resource_definition()), (TARGET_KIND_CRD, target_kind_definition())] {
+        let header = format!("# Generated from crates/attache-engine/src/kinds: do not edit.\n# {UPDATE}\n");
+        assert_current(file, &(header + &text::to_yaml(&Value::from(definition))));
+    }
 }
 
 #[test]
 fn the_documentation_of_fields_is_current() {
-    let begin = format!("<!-- Generated from crates/attache-engine/src/kinds. {UPDATE} -->\n\n");
-    let end = "<!-- End of the generated part. -->\n";
-    let text = fs::read_to_string(repository().join(DOCUMENTATION)).unwrap();
-    let (before, rest) =
-        text.split_once(&begin).expect("the documentation has no mark where the generated part begins");
-    let (_, after) = rest.split_once(end).expect("the documentation has no mark where the generated part ends");
-    assert_current(DOCUMENTATION, &[before, &begin, &field_reference(), end, after].concat());
+    for (kind, reference) in [("PolicyKind", field_reference()), ("TargetKind", target_kind_reference())] {
+        let begin = format!("<!-- {kind}: generated from crates/attache-engine/src/kinds. {UPDATE} -->\n\n");
+        let end = "<!-- End of the generated part. -->\n";
+        let text = fs::read_to_string(repository().join(DOCUMENTATION)).unwrap();
+        let (before, rest) =
+            text.split_once(&begin).expect("the documentation has no mark where the generated part begins");
+        let (_, after) = rest.split_once(end).expect("the documentation has no mark where the generated part ends");
+        assert_current(DOCUMENTATION, &[before, &begin, &reference, end, after].concat());
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::engine::Engine;
-use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP, KIND, KindName, Placements};
+use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP, KIND, KindName, Placements, TARGET_KIND};
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::value::Value;
 
@@ -166,6 +166,7 @@ pub(super) fn defines_kinds(engine: &Engine, id: &ObjectRef) -> bool {
     let is_kind = |name: &KindName| name.is(&id.group, &id.kind);
     let mut bindings = engine.kinds().iter().filter_map(|(_, kind)| kind.targets.bindings.as_ref());
     is((GROUP, KIND))
+        || is((GROUP, TARGET_KIND))
         || is((CRD_GROUP, CRD_KIND))
         || bindings.any(|bindings| {
             let Placements { kind, decisions, targets, set_bindings, .. } = &bindings.placements;

@@ -39,6 +39,9 @@ fn check_change(context: &UpdateContext<'_>, objects: &Objects, change: &ObjectC
     if !fields.any() {
         return Ok(());
     }
+    if kinds.links().concern(&id.group, &id.kind) {
+        return Err(NeedsRebuild::OwnLinks);
+    }
     match api::level(&id.group, &id.kind) {
         Level::GatewayClass | Level::Gateway | Level::Namespace if context.has_waypoints() => {
             Err(NeedsRebuild::Waypoints)

@@ -47,7 +47,7 @@ pub use pattern::{Pattern, PatternFit, PatternStep};
 pub use policy_kind::{Class, KindOrigin, PolicyKind, ResourceScope};
 pub use registry::{KindId, Registry, Settings};
 pub(crate) use schema::{GROUP, KIND};
-pub use schema::{custom_resource_definition, field_reference};
+pub use schema::{custom_resource_definition, field_reference, target_kind_definition, target_kind_reference};
 pub use selection::{HostTargets, RootSelection, SelectionRule, SelectorField};
 pub use status_template::{AffectedTemplate, ConditionStatus, ConditionTemplate, PolicyState, StatusTemplate};
 pub use strategy::{

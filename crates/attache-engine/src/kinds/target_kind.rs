@@ -130,7 +130,8 @@ impl fmt::Debug for LinkRule {
 
 impl TargetLinks {
     /// Links objects of the kind `child` to parents of the kind `parent`. The function returns the parents of an object;
-    /// those of another kind, and those that do not exist, do not count. It must depend on the object alone.
+    /// those of another kind, and those that do not exist, do not count. It must depend on the
+    /// spec, labels and annotations of the object alone.
     pub fn add(
         &mut self,
         child: &str,

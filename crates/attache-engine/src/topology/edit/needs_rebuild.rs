@@ -19,6 +19,8 @@ pub enum NeedsRebuild {
     Waypoints,
     /// The namespace whose policies hold for the whole cluster has a new node.
     RootNamespace,
+    /// A TargetKind, or a function of the program, links objects of this kind to their parents or children.
+    OwnLinks,
     /// The first GRPCRoute appears beside HTTPRoutes, or the other way round: from now on they compete for hostnames.
     FirstCompetingRoute,
 }
@@ -33,6 +35,7 @@ impl fmt::Display for NeedsRebuild {
             NeedsRebuild::Bindings => "other objects say where the policy is attached",
             NeedsRebuild::Waypoints => "labels say which Gateway is in front of a Service",
             NeedsRebuild::RootNamespace => "the root namespace of a policy kind was added or removed",
+            NeedsRebuild::OwnLinks => "an object of an own kind is linked to others",
             NeedsRebuild::FirstCompetingRoute => "HTTPRoutes and GRPCRoutes now compete for hostnames",
         })
     }
