@@ -8,16 +8,19 @@ use crate::value::Value;
 /// A namespace with its labels. Without a Namespace object its name is its only label.
 #[derive(Clone, Copy, Debug)]
 pub struct Namespace<'o> {
+    /// The name of the namespace.
     pub name: &'o str,
     labels: &'o Value,
 }
 
 impl<'o> Namespace<'o> {
+    /// The namespace of this name.
     pub fn named(objects: &'o Objects, name: &'o str) -> Self {
         let object = objects.lookup("", "Namespace", "", name);
         Namespace { name, labels: object.map_or(&Value::Null, |id| objects[id].labels()) }
     }
 
+    /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&'o str> {
         if key == NAMESPACE_NAME { Some(self.name) } else { self.labels.get_str(key) }
     }
