@@ -14,29 +14,30 @@ pub use levels::Levels;
 pub use merge_context::MergeContext;
 pub use sets::{ChainSets, SetId};
 
+/// The number of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(pub u32);
 
 impl ChainId {
-    /// No policies at all.
+    /// The chain without policies.
     pub const EMPTY: ChainId = ChainId(0);
 }
 
-/// What a chain has more than the one above it.
+/// What a chain adds to the one above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Link {
-    /// The policies on this node, whatever they are.
+    /// The policies on this node.
     Node(NodeId),
-    /// From here on, requests from this Namespace are meant, apart from all others.
+    /// From here on, the chain is for requests from this Namespace. Those from others have a chain of their own.
     From(NodeId),
     /// From here on, policies merge in this context.
     Context(MergeContext),
-    /// From here on, there are only requests from this Namespace.
+    /// From here on, the chain is for requests from this Namespace, and there are no others.
     Only(NodeId),
 }
 
 impl Link {
-    /// The node whose policies it adds.
+    /// The node whose policies the link adds.
     pub fn node(self) -> Option<NodeId> {
         match self {
             Link::Node(node) => Some(node),
@@ -44,7 +45,7 @@ impl Link {
         }
     }
 
-    /// The Namespace to whose requests it limits the chain.
+    /// The Namespace to whose requests the link limits the chain.
     pub fn from(self) -> Option<NodeId> {
         match self {
             Link::Node(_) | Link::Context(_) => None,
@@ -53,9 +54,10 @@ impl Link {
     }
 }
 
+/// All chains of one kind, each stored as its last link and the chain above it.
 #[derive(Clone, Debug)]
 pub struct Chains {
-    /// The chain above, and what this one has more. The empty chain is its own parent, its link is never looked at.
+    /// The chain above, and what this one adds. The empty chain is its own parent, and its link is never used.
     links: PersistentVec<Option<(ChainId, Link)>>,
     by_link: PersistentIndex,
 }
@@ -90,7 +92,7 @@ impl Chains {
         ChainId(self.links.len() as u32)
     }
 
-    /// Forgets a chain, and tells the one above it and what it had more.
+    /// Removes a chain. Returns the one above it and the link that it added.
     pub fn remove(&mut self, chain: ChainId) -> Option<(ChainId, Link)> {
         let (above, link) = self.links.get(chain.0 as usize).copied().flatten()?;
         let links = &self.links;
@@ -99,6 +101,7 @@ impl Chains {
         Some((above, link))
     }
 
+    /// The chain that goes on with a link, if there is one.
     pub fn find(&self, chain: ChainId, link: Link) -> Option<ChainId> {
         let is_it = |at: u32| self.links[at as usize] == Some((chain, link));
         self.by_link.find(hash(&Some((chain, link))), is_it).map(ChainId)
@@ -108,7 +111,7 @@ impl Chains {
         self.links.get(chain.0 as usize).is_some_and(Option::is_some)
     }
 
-    /// Every chain but the empty one, with the one above it and what it has more.
+    /// Every chain but the empty one, with the one above it and the link that it adds.
     pub fn iter(&self) -> impl Iterator<Item = (ChainId, ChainId, Link)> + '_ {
         let links = self.links.iter().enumerate().skip(1);
         links.filter_map(|(at, link)| link.map(|(above, link)| (ChainId(at as u32), above, link)))
@@ -127,11 +130,12 @@ impl Chains {
         })
     }
 
+    /// Whether the policies on a node are part of a chain.
     pub fn contains(&self, chain: ChainId, node: NodeId) -> bool {
         self.links(chain).any(|link| link.node() == Some(node))
     }
 
-    /// The Namespace whose requests are meant, if not all are.
+    /// The Namespace to whose requests a chain is limited.
     pub fn from(&self, chain: ChainId) -> Option<NodeId> {
         self.links(chain).find_map(Link::from)
     }
@@ -152,4 +156,65 @@ impl Chains {
 
 fn hash_at(links: &PersistentVec<Option<(ChainId, Link)>>, at: u32) -> u64 {
     hash(&links[at as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::ObjectId;
+
+    fn node(number: u32) -> NodeId {
+        NodeId::whole(ObjectId(number))
+    }
+
+    fn push(chains: &mut Chains, chain: ChainId, link: Link) -> ChainId {
+        chains.push(chain, link, Chains::next)
+    }
+
+    #[test]
+    fn equal_chains_are_one_chain() {
+        let mut chains = Chains::default();
+        let one = push(&mut chains, ChainId::EMPTY, Link::Node(node(1)));
+        assert_eq!(push(&mut chains, ChainId::EMPTY, Link::Node(node(1))), one);
+        let two = push(&mut chains, one, Link::Node(node(2)));
+        assert_ne!(two, push(&mut chains, ChainId::EMPTY, Link::Node(node(2))));
+        assert_eq!(chains.find(one, Link::Node(node(2))), Some(two));
+    }
+
+    #[test]
+    fn links_are_listed_lowest_first() {
+        let mut chains = Chains::default();
+        let gateway = push(&mut chains, ChainId::EMPTY, Link::Node(node(1)));
+        let route = push(&mut chains, gateway, Link::Node(node(2)));
+        assert_eq!(chains.links(route).collect::<Vec<_>>(), [Link::Node(node(2)), Link::Node(node(1))]);
+        assert!(chains.contains(route, node(1)) && !chains.contains(gateway, node(2)));
+        assert_eq!(chains.links(ChainId::EMPTY).count(), 0);
+    }
+
+    #[test]
+    fn a_chain_is_limited_to_the_requests_of_a_namespace() {
+        let mut chains = Chains::default();
+        let service = push(&mut chains, ChainId::EMPTY, Link::Node(node(1)));
+        let consumer = push(&mut chains, service, Link::From(node(9)));
+        let below = push(&mut chains, consumer, Link::Node(node(2)));
+        assert_eq!((chains.from(service), chains.from(below)), (None, Some(node(9))));
+    }
+
+    #[test]
+    fn a_chain_that_was_removed_is_unknown() {
+        let mut chains = Chains::default();
+        let one = push(&mut chains, ChainId::EMPTY, Link::Node(node(1)));
+        assert_eq!(chains.remove(one), Some((ChainId::EMPTY, Link::Node(node(1)))));
+        assert_eq!((chains.find(ChainId::EMPTY, Link::Node(node(1))), chains.iter().count()), (None, 0));
+        assert_eq!(chains.remove(one), None);
+    }
+
+    #[test]
+    fn a_set_of_chains_adds_up_their_scopes() {
+        let mut sets = ChainSets::default();
+        let set = sets.intern(&mut vec![(ChainId(2), 1), (ChainId(1), 3), (ChainId(2), 4)], ChainSets::next);
+        assert_eq!(sets.get(set), [(ChainId(1), 3), (ChainId(2), 5)]);
+        assert_eq!(sets.intern(&mut vec![(ChainId(2), 5), (ChainId(1), 3)], ChainSets::next), set);
+        assert_eq!(sets.get(SetId::ROOT), [(ChainId::EMPTY, 1)]);
+    }
 }
