@@ -33,6 +33,7 @@ pub mod object_merge;
 pub mod order;
 mod pattern;
 pub mod persistent;
+pub mod plan;
 pub mod policy;
 pub mod policytest;
 pub mod problem;

@@ -1,5 +1,6 @@
-use attache_engine::change::{Changes, EffectiveChange, Leaf};
+use attache_engine::change::{EffectiveChange, Leaf};
 use attache_engine::object::ObjectRef;
+use attache_engine::plan::Changes;
 use attache_engine::status::PolicyStatus;
 use attache_engine::value::Value;
 use serde::Serialize;

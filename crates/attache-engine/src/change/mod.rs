@@ -17,7 +17,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::fold::EffectivePolicy;
-use crate::lint::Finding;
 use crate::object::{GroupKind, ObjectRef};
 use crate::status::PolicyStatus;
 use crate::topology::NodeRef;
@@ -27,29 +26,6 @@ pub use crate::model::ScopeRef;
 pub(crate) use effective::{changes_at, effective_changes};
 pub(crate) use leaves::leaf_changes;
 pub(crate) use status::{AffectedTargets, same_status, status_changes, target_changes};
-
-/// Everything that a batch of edits changes.
-#[derive(Clone, Debug)]
-pub struct Changes {
-    /// The scopes whose effective policy changes, grouped by what changes.
-    pub effective: Vec<EffectiveChange>,
-    /// The policies whose status changes, sorted by policy.
-    pub statuses: Vec<StatusChange>,
-    /// The lint findings that the batch causes.
-    pub new_findings: Vec<Finding>,
-    /// The lint findings that the batch fixes.
-    pub fixed_findings: Vec<Finding>,
-}
-
-impl Changes {
-    /// Whether nothing changes.
-    pub fn is_empty(&self) -> bool {
-        self.effective.is_empty()
-            && self.statuses.is_empty()
-            && self.new_findings.is_empty()
-            && self.fixed_findings.is_empty()
-    }
-}
 
 /// Scopes that have one effective policy before the change and another one after it.
 #[derive(Clone, Debug)]

@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::compare::{Differences, KindDifferences, TargetContributors, status, uncounted_nodes};
 use super::update::{ImpactRegion, Update};
 use crate::change::{
-    AffectedTargets, Changes, EffectiveChange, StatusChange, TargetChange, changes_at, effective_changes,
-    status_changes, target_changes,
+    AffectedTargets, EffectiveChange, StatusChange, TargetChange, changes_at, effective_changes, status_changes,
+    target_changes,
 };
 use crate::engine::Engine;
-use crate::lint::{Finding, lint, lint_region};
+use crate::object::ObjectId;
 use crate::policy::PolicyId;
 use crate::topology::{NeedsRebuild, NodeId};
 
@@ -131,27 +130,18 @@ impl Report {
         targets.changes()
     }
 
-    /// Everything that the batch changes, with the lint findings that it causes and fixes.
-    pub fn changes(&self) -> Changes {
-        let [before, after] = self.findings().map(unsuppressed);
-        Changes {
-            effective: self.effective(),
-            statuses: self.policies().into_iter().filter(StatusChange::is_significant).collect(),
-            new_findings: without(&after, &before),
-            fixed_findings: without(&before, &after),
+    /// The engines before and after the batch, with the models that were compared.
+    pub(crate) fn sides(&self) -> [&Engine; 2] {
+        match &self.comparison {
+            Comparison::Updated { sides, .. } => [&sides[0], &sides[1]],
+            Comparison::Whole { .. } => [&self.before, &self.after],
         }
     }
 
-    /// The lint findings of both sides. Those that are known to be the same can be left out.
-    fn findings(&self) -> [Vec<Finding>; 2] {
-        let find = |side: usize| match &self.comparison {
-            Comparison::Updated { sides, region: Some(region), .. } => {
-                lint_region(&sides[side], &region.objects[side], &region.policies)
-            }
-            Comparison::Updated { sides, region: None, .. } => lint(&sides[side], &[]),
-            Comparison::Whole { .. } => lint([&*self.before, &*self.after][side], &[]),
-        };
-        rayon::join(|| find(0), || find(1)).into()
+    /// The objects of each side, and the policies, that the batch can affect. `None` if it can affect all of them.
+    pub(crate) fn affected_region(&self) -> Option<([&BTreeSet<ObjectId>; 2], &BTreeSet<PolicyId>)> {
+        let Comparison::Updated { region: Some(region), .. } = &self.comparison else { return None };
+        Some((region.objects.each_ref(), &region.policies))
     }
 }
 
@@ -200,25 +190,4 @@ fn uncounted_targets(sides: &[Arc<Engine>; 2], kinds: &[KindDifferences]) -> Vec
         }
     }
     affected.into_iter().map(|(node, [before, after])| TargetContributors { node, before, after }).collect()
-}
-
-fn unsuppressed(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.retain(|finding| finding.suppressed.is_none());
-    findings
-}
-
-/// The findings that are not among `others`. A finding that occurs twice must be there twice.
-fn without(findings: &[Finding], others: &[Finding]) -> Vec<Finding> {
-    let mut known: HashMap<_, usize> = HashMap::new();
-    for finding in others {
-        *known.entry(finding.key()).or_default() += 1;
-    }
-    let is_new = |finding: &&Finding| match known.get_mut(&finding.key()) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            false
-        }
-        _ => true,
-    };
-    findings.iter().filter(is_new).cloned().collect()
 }

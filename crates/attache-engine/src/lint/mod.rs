@@ -11,6 +11,7 @@
 
 mod attachments;
 mod blocks;
+mod changes;
 mod field_shapes;
 mod fields;
 mod finding;
@@ -43,6 +44,7 @@ use subject::LintSubject;
 
 pub use attachments::AttachmentFinding;
 pub use blocks::BlockFinding;
+pub use changes::FindingChanges;
 pub use fields::{FieldFinding, FieldValue};
 pub use finding::{Finding, FindingCause, FindingKey};
 pub use kinds::KindFinding;
@@ -99,11 +101,7 @@ pub fn lint_objects(
 
 /// The findings about some objects, and about the outcomes of some policies. The models of the engine must know all
 /// scopes of these policies.
-pub(crate) fn lint_region(
-    engine: &Engine,
-    objects: &BTreeSet<ObjectId>,
-    policies: &BTreeSet<PolicyId>,
-) -> Vec<Finding> {
+fn lint_region(engine: &Engine, objects: &BTreeSet<ObjectId>, policies: &BTreeSet<PolicyId>) -> Vec<Finding> {
     findings(LintSubject::only(engine, objects), &[], || Some(FoldFacts::for_policies(engine, policies)))
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_engine::change::{Changes, EffectiveChange, Leaf, LeafChange, StatusChange};
+use attache_engine::change::{EffectiveChange, Leaf, LeafChange, StatusChange};
 use attache_engine::lint::Finding;
+use attache_engine::plan::Changes;
 
 use super::problem::severity_style;
 use super::spec::inline;

@@ -1,0 +1,48 @@
+//! The findings that a batch of edits causes and fixes.
+
+use hashbrown::HashMap;
+
+use super::{Finding, FindingKey, lint, lint_region};
+use crate::incremental::Report;
+
+/// The findings that differ between the two sides of a batch. Suppressed findings do not count.
+#[derive(Clone, Debug, Default)]
+pub struct FindingChanges {
+    /// The findings that only the side after the batch has.
+    pub new: Vec<Finding>,
+    /// The findings that only the side before the batch has.
+    pub fixed: Vec<Finding>,
+}
+
+impl FindingChanges {
+    /// Lints both sides of a batch, as far as the batch can affect them, and compares the findings.
+    pub fn between(report: &Report) -> FindingChanges {
+        let sides = report.sides();
+        let find = |side: usize| {
+            let mut findings = match report.affected_region() {
+                Some((objects, policies)) => lint_region(sides[side], objects[side], policies),
+                None => lint(sides[side], &[]),
+            };
+            findings.retain(|finding| finding.suppressed.is_none());
+            findings
+        };
+        let (before, after) = rayon::join(|| find(0), || find(1));
+        FindingChanges { new: without(&after, &before), fixed: without(&before, &after) }
+    }
+}
+
+/// The findings that are not among `others`. A finding that occurs twice must occur twice among them.
+fn without(findings: &[Finding], others: &[Finding]) -> Vec<Finding> {
+    let mut counts: HashMap<FindingKey, usize> = HashMap::new();
+    for finding in others {
+        *counts.entry(finding.key()).or_default() += 1;
+    }
+    let is_new = |finding: &&Finding| match counts.get_mut(&finding.key()) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    findings.iter().filter(is_new).cloned().collect()
+}
