@@ -1,159 +1,406 @@
+//! EffectiveDocument policies: what is in force, who set each value, and what lost.
+
 use std::collections::BTreeSet;
 
-use attache_engine::fold;
+use attache_engine::fold::{self, Loss};
 use attache_engine::model::{Model, Scope};
-use attache_engine::object::ObjectId;
+use attache_engine::object::{GroupKind, ObjectId, ObjectRef};
 use attache_engine::object_merge::Merged;
 use attache_engine::policy::{BlockKind, PolicyId};
-use attache_engine::topology::NodeId;
+use attache_engine::topology::{NodeId, NodeRef};
 use attache_engine::value::{Path, Value};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
-use crate::scopes::Group;
-use crate::snapshot::Snapshot;
+use crate::document::{List, Stream};
+use crate::error::QueryError;
+use crate::object_query::ObjectQuery;
+use crate::scopes::{Extent, Focus, ScopeDocument, ScopeGroup, cut, has_content};
+use crate::snapshot::{Snapshot, group_kind};
+
+/// Which effective policies to show.
+#[derive(Clone, Debug, Default)]
+pub struct EffectiveQuery {
+    /// Only those on this object. For a route, rule or backend: on requests that pass through it. For a Gateway,
+    /// listener or class: what it hands down to everything below it. For a Namespace: those in it.
+    pub object: Option<ObjectQuery>,
+    /// Only those of this policy kind.
+    pub kind: Option<String>,
+    /// The namespace of the object, or of the effective targets if there is no object.
+    pub namespace: Option<String>,
+}
+
+/// The effective policies that a query asks for.
+#[derive(Debug)]
+pub struct EffectivePolicies<'s> {
+    snapshot: &'s Snapshot,
+    focus: Focus,
+    models: Vec<Model>,
+}
 
 /// What is in force in one scope.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct EffectivePolicy {
-    policy_kind: String,
-    scope: Vec<String>,
-    /// Only requests from this Namespace are meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<String>,
+pub struct EffectivePolicyDocument {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// The scope.
     #[serde(flatten)]
-    in_force: InForce,
-    /// For kinds that merge into objects: the object at the end of the scope, as it will behave.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    objects: Vec<AsItBehaves>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<Warning>,
-}
-
-/// What policies say together, who says it, and what lost.
-#[derive(Debug, Serialize)]
-pub struct InForce {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    spec: Option<Value>,
-    /// For kinds of which all apply, in the order in which they do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    policies: Option<Vec<Applied>>,
-    origins: Vec<Origin>,
-    superseded: Vec<Superseded>,
-}
-
-#[derive(Debug, Serialize)]
-struct Applied {
-    policy: String,
-    target: String,
-    spec: Value,
-}
-
-#[derive(Debug, Serialize)]
-pub struct Origin {
-    path: String,
-    policy: String,
-    block: &'static str,
-    target: String,
-}
-
-impl Origin {
-    pub fn new(input: &Snapshot, path: &Path, policy: PolicyId, which: BlockKind, target: NodeId) -> Origin {
-        let (policy, target) = (input.policy(policy), input.name(target));
-        Origin { path: path.to_string(), policy, block: which.name(), target }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct Superseded {
+    pub scope: ScopeDocument,
+    /// What is in force.
     #[serde(flatten)]
-    what: Origin,
+    pub effective: EffectiveDocument,
+    /// For kinds that merge into objects: the object at the end of the scope, as it behaves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<MergedField>,
+    /// Conditions that could not be evaluated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<ConditionWarning>,
+}
+
+/// What the policies of a scope say together, who says it, and what lost.
+#[derive(Clone, Debug, Serialize)]
+pub struct EffectiveDocument {
+    /// The merged spec. `None` if nothing is in force, or if the policies apply one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<String>,
-    reason: &'static str,
+    pub spec: Option<Value>,
+    /// For kinds whose policies all apply: each policy, in the order in which they apply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<Vec<AppliedPolicy>>,
+    /// The origin of every value, or rule, of the spec.
+    pub origins: Vec<OriginDocument>,
+    /// Everything that lost.
+    pub superseded: Vec<LostValue>,
 }
 
-#[derive(Debug, Serialize)]
-struct AsItBehaves {
-    object: String,
-    path: String,
-    value: Value,
-    /// What has none is the object's own.
-    origins: Vec<Origin>,
+/// One of several policies that all apply.
+#[derive(Clone, Debug, Serialize)]
+pub struct AppliedPolicy {
+    /// The policy.
+    pub policy: ObjectRef,
+    /// What it is attached to.
+    pub target: NodeRef,
+    /// What it says.
+    pub spec: Value,
 }
 
-#[derive(Debug, Serialize)]
-struct Warning {
-    policy: String,
-    block: &'static str,
-    message: String,
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OriginDocument {
+    /// The value.
+    pub path: Path,
+    /// The policy that sets it.
+    pub policy: ObjectRef,
+    /// The block of the policy.
+    pub block: BlockKind,
+    /// What the policy is attached to.
+    pub target: NodeRef,
 }
 
-/// Whether there is anything to say about it.
-pub fn says_something(effective: &fold::EffectivePolicy) -> bool {
-    effective.spec.is_some() || !effective.applied.is_empty() || !effective.superseded.is_empty()
+/// A value that is not in force, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LostValue {
+    /// Where it was to be set, and by whom.
+    #[serde(flatten)]
+    pub origin: OriginDocument,
+    /// The policy that it lost to. `None` if its condition does not hold, or if the object sets the value itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<ObjectRef>,
+    /// Why it lost.
+    pub reason: Loss,
+    /// The value.
+    #[serde(skip)]
+    pub value: Option<Value>,
 }
 
-pub fn effective_policy(input: &Snapshot, model: &Model, scope: &Scope) -> EffectivePolicy {
-    let effective = model.effective(input.engine.view(), scope.chain);
-    let topology = input.engine.topology();
-    let end = scope.nodes.last().map(|end| topology.whole(*end));
-    let object = end.and_then(|end| topology[end].owner.object());
-    let merged = object.map(|object| input.engine.merged(model, object)).unwrap_or_default();
-    EffectivePolicy {
-        policy_kind: model.kind.full_name(),
-        scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
-        from: scope.from.map(|namespace| input.name(namespace)),
-        in_force: in_force(input, effective, model.kind.accumulates()),
-        objects: merged
-            .iter()
-            .filter(|it| it.chain == scope.chain)
-            .map(|it| AsItBehaves {
-                object: end.map(|end| input.name(end)).unwrap_or_default(),
-                path: it.path.to_string(),
-                value: it.value.clone(),
-                origins: origins(input, &it.effective),
-            })
-            .collect(),
-        warnings: effective
-            .warnings
-            .iter()
-            .map(|it| Warning { policy: input.policy(it.policy), block: it.block.name(), message: it.message.clone() })
-            .collect(),
+/// A part of a block that is not in force, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LostPath {
+    /// The part. An empty path is all of the block.
+    pub path: Path,
+    /// The policy that it lost to. `None` if its condition does not hold, or if the object sets the value itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<ObjectRef>,
+    /// Why it lost.
+    pub reason: Loss,
+    /// The policy that lost.
+    #[serde(skip)]
+    pub policy: ObjectRef,
+    /// Why the condition could not be evaluated, if that is the reason.
+    #[serde(skip)]
+    pub warning: Option<String>,
+}
+
+/// A field of an object that policies merge into, as it behaves.
+#[derive(Clone, Debug, Serialize)]
+pub struct MergedField {
+    /// The object.
+    pub object: ObjectRef,
+    /// The field.
+    pub path: Path,
+    /// Its value.
+    pub value: Value,
+    /// The origin of what policies set. Everything else is the object's own.
+    pub origins: Vec<OriginDocument>,
+    /// What of the policies lost here.
+    #[serde(skip)]
+    pub superseded: Vec<LostValue>,
+    /// Conditions that could not be evaluated here.
+    #[serde(skip)]
+    pub warnings: Vec<ConditionWarning>,
+}
+
+/// A condition that could not be evaluated, and therefore counts as false.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConditionWarning {
+    /// The policy.
+    pub policy: ObjectRef,
+    /// The block whose condition it is.
+    pub block: BlockKind,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Scopes of one policy kind that have the same effective policy.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EffectiveGroup {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// Where it holds.
+    pub extent: Extent,
+    /// What is in force.
+    #[serde(flatten)]
+    pub effective: EffectiveDocument,
+    /// For kinds that merge into objects: the objects as they behave.
+    pub objects: Vec<MergedField>,
+    /// Conditions that could not be evaluated.
+    pub warnings: Vec<ConditionWarning>,
+}
+
+/// The effective policies of one kind.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KindGroups {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// The first groups.
+    pub groups: Vec<EffectiveGroup>,
+    /// How many groups are left out.
+    pub more: usize,
+}
+
+/// Why nothing is in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum NothingInForce {
+    /// The input has no policies of a known kind.
+    NoPolicies,
+    /// It has no policies of the kind that was asked for.
+    NoneOfKind,
+    /// It has policies, and none of them reaches what was asked for.
+    NoneReaches {
+        /// How many policies the input has.
+        policies: usize,
+    },
+}
+
+impl NothingInForce {
+    pub(crate) fn new(snapshot: &Snapshot, models: &[Model]) -> NothingInForce {
+        match snapshot.engine.policies().len() {
+            0 => NothingInForce::NoPolicies,
+            _ if models.is_empty() => NothingInForce::NoneOfKind,
+            policies => NothingInForce::NoneReaches { policies },
+        }
     }
 }
 
-/// `accumulates` if all policies of the kind apply.
-pub fn in_force(input: &Snapshot, effective: &fold::EffectivePolicy, accumulates: bool) -> InForce {
-    let applied = effective.applied.iter().map(|applied| Applied {
-        policy: input.policy(applied.policy),
-        target: input.name(applied.target),
-        spec: applied.spec.clone(),
-    });
-    let superseded = effective.superseded.iter().map(|it| Superseded {
-        what: Origin::new(input, &it.path, it.policy, it.block, it.target),
-        by: it.by.map(|policy| input.policy(policy)),
-        reason: it.reason.name(),
-    });
-    InForce {
-        spec: effective.spec.clone(),
-        policies: accumulates.then(|| applied.collect()),
-        origins: origins(input, effective),
-        superseded: superseded.collect(),
+impl<'s> EffectivePolicies<'s> {
+    /// Finds what a query asks for.
+    pub fn find(snapshot: &'s Snapshot, query: &EffectiveQuery) -> Result<EffectivePolicies<'s>, QueryError> {
+        let focus = Focus::find(snapshot, query.object.as_ref(), query.namespace.as_deref())?;
+        let models = focus.models(snapshot, query.kind.as_deref())?;
+        Ok(EffectivePolicies { snapshot, focus, models })
+    }
+
+    /// The document `EffectivePolicyList`: an item for each kind and scope. Items are made while it is serialized.
+    pub fn list(&self) -> List<impl Serialize> {
+        let for_each = |found: &mut dyn FnMut(EffectivePolicyDocument)| self.for_each(found);
+        List::new("EffectivePolicyList", Stream::new(for_each))
+    }
+
+    /// Calls `found` with what is in force in each scope.
+    pub fn for_each(&self, found: &mut dyn FnMut(EffectivePolicyDocument)) {
+        for model in &self.models {
+            self.focus.for_each_scope(self.snapshot, model, &mut |scope| {
+                if has_content(model.effective(self.snapshot.engine.view(), scope.chain)) {
+                    found(EffectivePolicyDocument::new(self.snapshot, model, &scope));
+                }
+            });
+        }
+    }
+
+    /// The same with scopes together that have one effective policy: of each kind at most `most`, or one more, each with
+    /// so many names.
+    pub fn groups(&self, most: usize) -> Vec<KindGroups> {
+        let groups = |model: &Model| {
+            let groups = self.focus.groups(self.snapshot, model);
+            let shown = cut(groups.len(), most);
+            let first = groups[..shown].iter().map(|group| EffectiveGroup::new(self.snapshot, model, group, most));
+            KindGroups { policy_kind: group_kind(&model.kind), groups: first.collect(), more: groups.len() - shown }
+        };
+        self.models.par_iter().map(groups).collect()
+    }
+
+    /// The policies that set something, sorted.
+    pub fn policies(&self) -> Vec<ObjectRef> {
+        let mut policies: BTreeSet<PolicyId> = BTreeSet::new();
+        for model in &self.models {
+            for group in self.focus.groups(self.snapshot, model) {
+                let outcomes = &model.effective(self.snapshot.engine.view(), group.chain).outcomes;
+                policies.extend(outcomes.iter().filter(|(_, outcome)| outcome.contributes).map(|(policy, _)| *policy));
+            }
+        }
+        self.snapshot.policy_refs(&policies)
+    }
+
+    /// Why nothing is in force, if that is so.
+    pub fn nothing_in_force(&self) -> NothingInForce {
+        NothingInForce::new(self.snapshot, &self.models)
     }
 }
 
-fn origins(input: &Snapshot, effective: &fold::EffectivePolicy) -> Vec<Origin> {
-    effective.origins.iter().map(|it| Origin::new(input, &it.path, it.policy, it.block, it.target)).collect()
+impl EffectivePolicyDocument {
+    pub(crate) fn new(snapshot: &Snapshot, model: &Model, scope: &Scope) -> EffectivePolicyDocument {
+        let effective = model.effective(snapshot.engine.view(), scope.chain);
+        let topology = snapshot.engine.topology();
+        let object = scope.end().and_then(|end| topology[topology.whole(end)].owner.object());
+        let merged = object.map(|object| merged_fields(snapshot, model, object)).unwrap_or_default();
+        let is_here = |(_, merged): &(ObjectId, Merged)| merged.chain == scope.chain;
+        EffectivePolicyDocument {
+            policy_kind: group_kind(&model.kind),
+            scope: ScopeDocument::new(snapshot, scope),
+            effective: EffectiveDocument::new(snapshot, effective, model.kind.accumulates()),
+            objects: merged.iter().filter(|it| is_here(it)).map(|it| MergedField::new(snapshot, it)).collect(),
+            warnings: warnings(snapshot, effective),
+        }
+    }
 }
 
-/// Where the kind merges into the objects at the ends of the scopes: the objects as they will behave.
-pub fn merged(input: &Snapshot, most: usize, model: &Model, group: &Group) -> Vec<(ObjectId, Merged)> {
-    let topology = input.engine.topology();
-    let objects = group.ends.iter().filter_map(|end| topology[*end].owner.object());
+impl EffectiveDocument {
+    /// `accumulates` if all policies of the kind apply.
+    pub(crate) fn new(snapshot: &Snapshot, effective: &fold::EffectivePolicy, accumulates: bool) -> EffectiveDocument {
+        let applied = effective.applied.iter().map(|applied| AppliedPolicy {
+            policy: snapshot.policy_ref(applied.policy),
+            target: snapshot.node_ref(applied.target),
+            spec: applied.spec.clone(),
+        });
+        EffectiveDocument {
+            spec: effective.spec.clone(),
+            policies: accumulates.then(|| applied.collect()),
+            origins: origins(snapshot, &effective.origins),
+            superseded: effective.superseded.iter().map(|lost| LostValue::new(snapshot, lost)).collect(),
+        }
+    }
+
+    /// Whether nothing is in force.
+    pub fn is_nothing(&self) -> bool {
+        self.spec.is_none() && self.policies.as_ref().is_none_or(Vec::is_empty)
+    }
+}
+
+impl EffectiveGroup {
+    pub(crate) fn new(snapshot: &Snapshot, model: &Model, group: &ScopeGroup, most: usize) -> EffectiveGroup {
+        let effective = model.effective(snapshot.engine.view(), group.chain);
+        let merged = merged_into(snapshot, model, group, most);
+        EffectiveGroup {
+            policy_kind: group_kind(&model.kind),
+            extent: group.extent(snapshot, model, most),
+            effective: EffectiveDocument::new(snapshot, effective, model.kind.accumulates()),
+            objects: merged.iter().map(|it| MergedField::new(snapshot, it)).collect(),
+            warnings: warnings(snapshot, effective),
+        }
+    }
+}
+
+impl MergedField {
+    fn new(snapshot: &Snapshot, (object, merged): &(ObjectId, Merged)) -> MergedField {
+        MergedField {
+            object: snapshot.engine.objects()[*object].id.clone(),
+            path: merged.path.clone(),
+            value: merged.value.clone(),
+            origins: origins(snapshot, &merged.effective.origins),
+            superseded: merged.effective.superseded.iter().map(|lost| LostValue::new(snapshot, lost)).collect(),
+            warnings: warnings(snapshot, &merged.effective),
+        }
+    }
+}
+
+impl OriginDocument {
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        path: &Path,
+        policy: PolicyId,
+        block: BlockKind,
+        target: NodeId,
+    ) -> OriginDocument {
+        let (policy, target) = (snapshot.policy_ref(policy), snapshot.node_ref(target));
+        OriginDocument { path: path.clone(), policy, block, target }
+    }
+}
+
+impl LostValue {
+    pub(crate) fn new(snapshot: &Snapshot, lost: &fold::Superseded) -> LostValue {
+        let mut blocks = snapshot.engine.policy(lost.policy).blocks.iter();
+        let block = blocks.find(|block| block.kind == lost.block);
+        LostValue {
+            origin: OriginDocument::new(snapshot, &lost.path, lost.policy, lost.block, lost.target),
+            by: lost.by.map(|policy| snapshot.policy_ref(policy)),
+            reason: lost.reason,
+            value: block.and_then(|block| lost.path.resolve(&block.spec)).cloned(),
+        }
+    }
+}
+
+impl LostPath {
+    pub(crate) fn new(snapshot: &Snapshot, lost: &fold::Superseded) -> LostPath {
+        LostPath {
+            path: lost.path.clone(),
+            by: lost.by.map(|policy| snapshot.policy_ref(policy)),
+            reason: lost.reason,
+            policy: snapshot.policy_ref(lost.policy),
+            warning: None,
+        }
+    }
+}
+
+pub(crate) fn origins(snapshot: &Snapshot, origins: &[fold::ValueOrigin]) -> Vec<OriginDocument> {
+    origins.iter().map(|it| OriginDocument::new(snapshot, &it.path, it.policy, it.block, it.target)).collect()
+}
+
+fn warnings(snapshot: &Snapshot, effective: &fold::EffectivePolicy) -> Vec<ConditionWarning> {
+    let warning = |it: &fold::Warning| ConditionWarning {
+        policy: snapshot.policy_ref(it.policy),
+        block: it.block,
+        message: it.message.clone(),
+    };
+    effective.warnings.iter().map(warning).collect()
+}
+
+/// The fields of an object that policies of one kind merge into.
+fn merged_fields(snapshot: &Snapshot, model: &Model, object: ObjectId) -> Vec<(ObjectId, Merged)> {
+    snapshot.engine.merged(model, object).into_iter().map(|merged| (object, merged)).collect()
+}
+
+/// The same for the objects of the first `most` targets of a group.
+pub(crate) fn merged_into(
+    snapshot: &Snapshot,
+    model: &Model,
+    group: &ScopeGroup,
+    most: usize,
+) -> Vec<(ObjectId, Merged)> {
+    let topology = snapshot.engine.topology();
+    let objects = group.targets.iter().filter_map(|target| topology[*target].owner.object());
     let objects: BTreeSet<ObjectId> = objects.take(most).collect();
-    let merged = objects
-        .into_iter()
-        .flat_map(|object| input.engine.merged(model, object).into_iter().map(move |merged| (object, merged)));
+    let merged = objects.into_iter().flat_map(|object| merged_fields(snapshot, model, object));
     merged.filter(|(_, merged)| merged.chain == group.chain).collect()
 }

@@ -1,40 +1,148 @@
-//! Lists: policies, policy kinds and scopes.
+//! Lists of policies, policy kinds and scopes.
 
-use attache_engine::kinds::{KindOrigin, LevelName, PolicyKind};
+use std::collections::HashMap;
+
+use attache_engine::kinds::{KindId, KindOrigin, LevelName, PolicyKind};
 use attache_engine::model::{Model, Scope};
-use attache_engine::policy::Policy;
-use attache_engine::status::PolicyStatus;
-use attache_engine::topology::NodeId;
+use attache_engine::object::{GroupKind, ObjectRef};
+use attache_engine::status::{Enforcement, PolicyStatus};
 use serde::Serialize;
 
-use crate::scopes::short_path;
-use crate::snapshot::Snapshot;
-use crate::status::target_words;
+use crate::document::{List, Stream};
+use crate::error::QueryError;
+use crate::scopes::{Focus, ScopeDocument, cut, targets_in};
+use crate::snapshot::{Snapshot, group_kind};
+use crate::status::{PolicyStatusDocument, with_coverage};
+use crate::target_text::target_text;
 
-#[derive(Debug, Serialize)]
+/// What to list.
+#[derive(Clone, Debug, Default)]
+pub struct GetQuery {
+    /// Only this policy kind: by its kind, plural or short name.
+    pub kind: Option<String>,
+    /// Only what is in this namespace.
+    pub namespace: Option<String>,
+}
+
+/// A policy of the document `PolicyList`.
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct KindItem {
-    pub name: String,
-    pub group: String,
-    pub kind: String,
-    pub short_names: Vec<String>,
-    pub versions: Vec<String>,
-    pub class: String,
-    pub hierarchy: Vec<String>,
+pub struct PolicyItem {
+    /// The policy.
+    pub policy: ObjectRef,
+    /// Its kind.
+    pub policy_kind: GroupKind,
+    /// Its targets as it writes them.
     pub targets: Vec<String>,
+    /// Whether it is accepted.
+    pub accepted: bool,
+    /// Whether all of it, a part of it or nothing of it is in force.
+    pub enforcement: Enforcement,
+    /// When it was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// The file that it is in.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    /// Its status.
+    #[serde(skip)]
+    pub status: PolicyStatusDocument,
+}
+
+/// A policy kind of the document `PolicyKindList`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyKindItem {
+    /// The name of its PolicyKind document: plural and group.
+    pub name: String,
+    /// Its API group.
+    pub group: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its short names.
+    pub short_names: Vec<String>,
+    /// Its versions.
+    pub versions: Vec<String>,
+    /// `Direct` or `Inherited`.
+    pub class: String,
+    /// The levels that its policies pass through.
+    pub hierarchy: Vec<String>,
+    /// What its policies can target.
+    pub targets: Vec<String>,
+    /// What its policies take effect on.
     pub effective_target: Vec<String>,
+    /// Which of two policies on one target counts.
     pub same_level: String,
+    /// How its policies merge. The first is the default.
     pub strategies: Vec<String>,
     /// Where its description comes from.
     pub from: String,
-    /// How many policies of this kind there are.
+    /// How many policies of it the input has.
     pub policies: usize,
 }
 
-impl KindItem {
-    pub fn new(kind: &PolicyKind, policies: usize) -> KindItem {
+/// A scope of the document `ScopeList`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopeItem {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// The scope.
+    #[serde(flatten)]
+    pub scope: ScopeDocument,
+    /// The policies that set something in it.
+    pub policies: Vec<ObjectRef>,
+}
+
+/// All policies.
+pub fn policies(snapshot: &Snapshot, query: &GetQuery) -> Result<List<Vec<PolicyItem>>, QueryError> {
+    let (engine, kinds) = (&snapshot.engine, snapshot.kinds(query.kind.as_deref())?);
+    let leader = |kind: KindId| engine.kinds().leader(kind);
+    let is_wanted = |status: &PolicyStatus| {
+        let kind = leader(engine.policy(status.policy).kind);
+        kinds.iter().any(|(it, _)| leader(*it) == kind)
+            && query.namespace.as_ref().is_none_or(|wanted| engine.policy_id(status.policy).namespace == wanted)
+    };
+    let statuses: Vec<PolicyStatus> = engine.policy_statuses().into_iter().filter(is_wanted).collect();
+    let documents = with_coverage(snapshot, &statuses);
+    let item = |(status, document): (&PolicyStatus, PolicyStatusDocument)| {
+        let policy = engine.policy(status.policy);
+        let object = engine.policy_object(status.policy);
+        PolicyItem {
+            policy: object.id.clone(),
+            policy_kind: group_kind(engine.kinds().get(policy.kind)),
+            targets: policy.targets.iter().map(target_text).collect(),
+            accepted: status.refused.is_none(),
+            enforcement: status.enforcement,
+            created: object.created.map(|created| created.to_string()),
+            file: object.source.file.to_string(),
+            status: document,
+        }
+    };
+    Ok(List::new("PolicyList", statuses.iter().zip(documents).map(item).collect()))
+}
+
+/// All policy kinds, those that the input has policies of first.
+pub fn kinds(snapshot: &Snapshot, query: &GetQuery) -> Result<List<Vec<PolicyKindItem>>, QueryError> {
+    let mut policies: HashMap<KindId, usize> = HashMap::new();
+    snapshot.engine.policies().for_each(|(_, policy)| *policies.entry(policy.kind).or_default() += 1);
+    let kinds = snapshot.kinds(query.kind.as_deref())?.into_iter();
+    let item = |(id, kind)| PolicyKindItem::new(kind, policies.get(&id).copied().unwrap_or_default());
+    let mut items: Vec<PolicyKindItem> = kinds.map(item).collect();
+    items.sort_by_key(|kind| kind.policies == 0);
+    Ok(List::new("PolicyKindList", items))
+}
+
+/// The PolicyKind documents of all policy kinds, as YAML.
+pub fn kind_documents(snapshot: &Snapshot, query: &GetQuery) -> Result<Vec<String>, QueryError> {
+    let kinds = snapshot.kinds(query.kind.as_deref())?.into_iter();
+    Ok(kinds.filter_map(|(_, kind)| kind.document(snapshot.engine.objects())).collect())
+}
+
+impl PolicyKindItem {
+    fn new(kind: &PolicyKind, policies: usize) -> PolicyKindItem {
         let names = |levels: &[LevelName]| levels.iter().map(ToString::to_string).collect();
-        KindItem {
+        PolicyKindItem {
             name: kind.name.to_string(),
             group: kind.group.to_string(),
             kind: kind.kind.to_string(),
@@ -47,9 +155,9 @@ impl KindItem {
             same_level: format!("{:?}", kind.same_level()),
             strategies: kind.merging.strategies.iter().map(|strategy| strategy.name().to_owned()).collect(),
             from: match &kind.origin {
-                KindOrigin::Program => "program".to_owned(),
                 KindOrigin::BuiltIn(system) => format!("built in: {system}"),
                 KindOrigin::Given(file) => file.to_string(),
+                KindOrigin::Program => "program".to_owned(),
                 KindOrigin::Inferred(crd) => format!("CRD {crd}"),
             },
             policies,
@@ -57,92 +165,76 @@ impl KindItem {
     }
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PolicyItem {
-    pub policy: String,
-    pub policy_kind: String,
-    pub targets: Vec<String>,
-    pub accepted: bool,
-    pub enforcement: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub created: Option<String>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub file: String,
+/// The scopes of some policy kinds.
+#[derive(Debug)]
+pub struct Scopes<'s> {
+    snapshot: &'s Snapshot,
+    focus: Focus,
+    models: Vec<Model>,
+    namespace: Option<String>,
 }
 
-impl PolicyItem {
-    pub fn new(input: &Snapshot, status: &PolicyStatus) -> PolicyItem {
-        let policy = input.engine.policy(status.policy);
-        let object = input.engine.policy_object(status.policy);
-        PolicyItem {
-            policy: input.policy(status.policy),
-            policy_kind: input.engine.kinds().get(policy.kind).full_name(),
-            targets: targets(policy),
-            accepted: status.refused.is_none(),
-            enforcement: status.enforcement.name(),
-            created: object.created.map(|created| created.to_string()),
-            file: object.source.file.to_string(),
+impl<'s> Scopes<'s> {
+    /// Finds the scopes that a query asks for.
+    pub fn find(snapshot: &'s Snapshot, query: &GetQuery) -> Result<Scopes<'s>, QueryError> {
+        let focus = Focus::Everything { namespace: query.namespace.clone() };
+        let models = focus.models(snapshot, query.kind.as_deref())?;
+        Ok(Scopes { snapshot, focus, models, namespace: query.namespace.clone() })
+    }
+
+    /// The document `ScopeList`. Items are made while it is serialized.
+    pub fn list(&self) -> List<impl Serialize> {
+        List::new("ScopeList", Stream::new(|found: &mut dyn FnMut(ScopeItem)| self.for_each(found)))
+    }
+
+    /// Calls `found` with each scope.
+    pub fn for_each(&self, found: &mut dyn FnMut(ScopeItem)) {
+        for model in &self.models {
+            self.focus.for_each_scope(self.snapshot, model, &mut |scope| {
+                found(ScopeItem::new(self.snapshot, model, &scope));
+            });
         }
     }
-}
 
-/// What a policy says it targets, in its own words.
-pub fn targets(policy: &Policy) -> Vec<String> {
-    policy.targets.iter().map(target_words).collect()
-}
+    /// The first `most` scopes, or one more, and how many more there are.
+    pub fn first(&self, most: usize) -> (Vec<ScopeItem>, usize) {
+        let total: usize = self.models.iter().map(|model| self.count(model)).sum();
+        let shown = cut(total, most);
+        let mut items = Vec::new();
+        for model in &self.models {
+            for target in targets_in(self.snapshot, model, self.namespace.as_deref()) {
+                if items.len() >= shown {
+                    break;
+                }
+                let item = |scope: Scope| items.push(ScopeItem::new(self.snapshot, model, &scope));
+                model.scopes(self.snapshot.engine.view(), target, &mut { item });
+            }
+        }
+        items.truncate(shown);
+        (items, total - shown)
+    }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ScopeItem {
-    pub policy_kind: String,
-    pub scope: Vec<String>,
-    #[serde(skip)]
-    pub short: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    /// Those that contribute to what is in force.
-    pub policies: Vec<String>,
+    /// How many scopes of a kind there are. They are counted without being listed.
+    fn count(&self, model: &Model) -> usize {
+        let targets = targets_in(self.snapshot, model, self.namespace.as_deref());
+        let chains = targets.flat_map(|target| model.chains_at(self.snapshot.engine.view(), target));
+        chains.fold(0, |sum: usize, (_, scopes)| sum.saturating_add(usize::try_from(*scopes).unwrap_or(usize::MAX)))
+    }
+
+    /// Whether there are no policies whose scopes could be listed.
+    pub fn has_no_policies(&self) -> bool {
+        self.models.is_empty()
+    }
 }
 
 impl ScopeItem {
-    pub fn new(input: &Snapshot, model: &Model, scope: &Scope) -> ScopeItem {
-        let outcomes = &model.effective(input.engine.view(), scope.chain).outcomes;
+    fn new(snapshot: &Snapshot, model: &Model, scope: &Scope) -> ScopeItem {
+        let outcomes = &model.effective(snapshot.engine.view(), scope.chain).outcomes;
         let contributing = outcomes.iter().filter(|(_, outcome)| outcome.contributes);
         ScopeItem {
-            policy_kind: model.kind.full_name(),
-            scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
-            short: short_path(input, &scope.nodes),
-            from: scope.from.map(|namespace| input.name(namespace)),
-            policies: contributing.map(|(policy, _)| input.policy(*policy)).collect(),
+            policy_kind: group_kind(&model.kind),
+            scope: ScopeDocument::new(snapshot, scope),
+            policies: contributing.map(|(policy, _)| snapshot.policy_ref(*policy)).collect(),
         }
     }
-}
-
-fn effective_targets<'i>(
-    input: &'i Snapshot,
-    model: &'i Model,
-    namespace: Option<&'i str>,
-) -> impl Iterator<Item = NodeId> + 'i {
-    model.effective_targets(input.engine.view()).filter(move |node| input.is_in(*node, namespace))
-}
-
-/// How many scopes of a kind there are, without a look at any.
-pub fn count(input: &Snapshot, model: &Model, namespace: Option<&str>) -> usize {
-    let chains = effective_targets(input, model, namespace).flat_map(|node| model.chains_at(input.engine.view(), node));
-    chains.fold(0, |sum: usize, (_, scopes)| sum.saturating_add(usize::try_from(*scopes).unwrap_or(usize::MAX)))
-}
-
-pub fn first(input: &Snapshot, models: &[Model], namespace: Option<&str>, most: usize) -> Vec<ScopeItem> {
-    let mut items = Vec::new();
-    for model in models {
-        for node in effective_targets(input, model, namespace) {
-            if items.len() >= most {
-                break;
-            }
-            model.scopes(input.engine.view(), node, &mut |scope| items.push(ScopeItem::new(input, model, &scope)));
-        }
-    }
-    items.truncate(most);
-    items
 }

@@ -1,19 +1,80 @@
 //! The answers of Attaché as typed, serializable documents.
 //!
+//! An [`Engine`](attache_engine::engine::Engine) knows which policies are in force. This crate puts questions to it that
+//! people ask, and returns a document for each. A document owns its data, serializes to the JSON that `attache -o json`
+//! prints, and is what the command line, a web page or an API renders. Nothing here prints, reads files or knows of a
+//! terminal.
+//!
 //! ```text
-//! Snapshot (engine, problems of the input) ─┐
-//!                                           ├→ one module for each question ─→ a document
-//! query (objects, kinds, namespaces) ───────┘
+//! Snapshot: an engine, and ──┐
+//!   what is wrong with its   │      effective   EffectivePolicyList      plan     Plan
+//!   input                    │      explain     Explanation              watch    Change
+//!                            ├─→    describe    Description         ─→   audit    Audit
+//! a query: ObjectQuery, ─────┘      reach       Reach                    lint     FindingList
+//!   kind, namespace, field          request     RequestTrace             get      PolicyList, PolicyKindList, ScopeList
+//!                                   status      StatusList               topology Topology
+//! ```
+//!
+//! There is a module for each question, with a function or a type that takes a [`Snapshot`] and a query. Names stay typed
+//! ([`NodeRef`](attache_engine::topology::NodeRef), [`ObjectRef`](attache_engine::object::ObjectRef)) until they are
+//! serialized. A query that names something that does not exist is a [`QueryError`], which says what is near.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use attache_answers::Snapshot;
+//! use attache_answers::effective::{EffectivePolicies, EffectiveQuery};
+//! use attache_engine::engine::Engine;
+//! use attache_engine::kinds::{Settings, built_in};
+//! use attache_engine::object::Objects;
+//! use attache_engine::text;
+//!
+//! let manifests = "
+//! apiVersion: gateway.networking.k8s.io/v1
+//! kind: Gateway
+//! metadata: {name: gw, namespace: default}
+//! spec: {gatewayClassName: c, listeners: [{name: http, port: 80, protocol: HTTP}]}
+//! ---
+//! apiVersion: gateway.networking.k8s.io/v1
+//! kind: HTTPRoute
+//! metadata: {name: cakes, namespace: default}
+//! spec: {parentRefs: [{name: gw}], rules: [{}]}
+//! ---
+//! apiVersion: kuadrant.io/v1
+//! kind: RateLimitPolicy
+//! metadata: {name: limits, namespace: default}
+//! spec:
+//!   targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}
+//!   limits: {a: {rates: [{limit: 5, window: 10s}]}}
+//! ";
+//! let reading = text::read(&Arc::from("manifests.yaml"), manifests);
+//! let (kinds, _) = built_in();
+//! let engine = Engine::new(Objects::new(reading.objects), &kinds, Settings::default());
+//! let snapshot = Snapshot::new(Arc::new(engine), reading.problems);
+//!
+//! let query = EffectiveQuery { object: Some("httproute/cakes".parse()?), ..EffectiveQuery::default() };
+//! EffectivePolicies::find(&snapshot, &query)?.for_each(&mut |policy| {
+//!     let origin = &policy.effective.origins[0];
+//!     assert_eq!(origin.path.to_string(), "limits.a");
+//!     assert_eq!(origin.policy.to_string(), "RateLimitPolicy/default/limits");
+//! });
+//! # Ok::<(), attache_answers::QueryError>(())
 //! ```
 
+#![deny(missing_docs)]
+
 pub mod audit;
+pub mod change;
+mod coverage;
 pub mod describe;
+mod document;
 pub mod effective;
+mod error;
 pub mod explain;
 pub mod get;
 mod inline;
+mod kind_summary;
 pub mod lint;
-mod list;
 mod object_query;
 pub mod plan;
 mod provenance;
@@ -23,12 +84,16 @@ pub mod scopes;
 mod snapshot;
 pub mod status;
 mod suggestions;
+mod target_text;
 pub mod topology;
 pub mod watch;
 
+pub use coverage::{RuleCounts, TargetCounts};
+pub use document::{API_VERSION, List, Stream};
+pub use error::{ObjectNotFound, QueryError};
 pub use inline::inline;
-pub use list::{API_VERSION, List, Stream};
-pub use object_query::{ObjectQuery, Target};
-pub use provenance::{ManagedBy, managed_by};
-pub use snapshot::{Snapshot, is_cluster_scoped};
-pub use suggestions::{did_you_mean, either, listed, nearest_rules};
+pub use object_query::ObjectQuery;
+pub use plan::is_cluster_scoped;
+pub use provenance::{LastChange, ManagedBy};
+pub use snapshot::Snapshot;
+pub use suggestions::{did_you_mean, first_of, one_of};

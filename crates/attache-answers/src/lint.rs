@@ -1,47 +1,96 @@
-use attache_engine::lint::Finding;
+//! Lint findings: what is wrong, or has no effect.
+
+use attache_engine::lint::{self, Finding};
+use attache_engine::object::ObjectRef;
+use attache_engine::problem::Severity;
+use attache_engine::value::Path;
 use serde::Serialize;
 
-use crate::list::List;
+use crate::document::API_VERSION;
+use crate::snapshot::Snapshot;
 
-#[derive(Debug, Serialize)]
-pub struct OfFinding<'f> {
-    id: &'static str,
-    severity: String,
+/// The document `FindingList`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingList {
+    api_version: &'static str,
+    kind: &'static str,
+    /// The findings, sorted by file and place.
+    pub items: Vec<FindingDocument>,
+    /// How many objects were checked.
+    #[serde(skip)]
+    pub objects: usize,
+    /// How many of them are policies.
+    #[serde(skip)]
+    pub policies: usize,
+}
+
+/// A finding.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingDocument {
+    /// The rule.
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The object that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<String>,
+    pub object: Option<ObjectRef>,
     /// The field of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
+    pub path: Option<Path>,
+    /// The file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'f str>,
+    pub file: Option<String>,
+    /// The line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
+    pub line: Option<u32>,
+    /// The column, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u16>,
-    message: &'f str,
+    pub column: Option<u16>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'f str>,
-    /// The reason for which it is left as it is.
+    pub help: Option<String>,
+    /// The reason that the object gives for ignoring the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
-    suppressed: Option<&'f str>,
+    pub suppressed: Option<String>,
+    /// The number of the document in its file, from 1.
+    #[serde(skip)]
+    pub document: Option<u32>,
 }
 
-pub fn finding_list<'f>(findings: &[&'f Finding]) -> List<Vec<OfFinding<'f>>> {
-    List::new("FindingList", findings.iter().map(|finding| of_finding(finding)).collect())
+/// Everything that is wrong or has no effect, in one namespace or in all.
+pub fn lint(snapshot: &Snapshot, namespace: Option<&str>) -> FindingList {
+    let is_in = |finding: &Finding| {
+        let object = finding.problem.object.as_ref();
+        namespace.is_none_or(|wanted| object.is_none_or(|object| object.namespace == wanted))
+    };
+    let findings = lint::lint(&snapshot.engine, &snapshot.problems);
+    FindingList {
+        api_version: API_VERSION,
+        kind: "FindingList",
+        items: findings.iter().filter(|finding| is_in(finding)).map(FindingDocument::new).collect(),
+        objects: snapshot.engine.objects().len(),
+        policies: snapshot.engine.policies().len(),
+    }
 }
 
-pub fn of_finding(finding: &Finding) -> OfFinding<'_> {
-    let problem = &finding.problem;
-    OfFinding {
-        id: finding.rule.id,
-        severity: problem.severity.to_string(),
-        object: problem.object.as_ref().map(ToString::to_string),
-        path: problem.path.as_ref().map(ToString::to_string),
-        file: problem.file.as_deref(),
-        line: problem.location.map(|place| place.line),
-        column: problem.location.map(|place| place.column),
-        message: &problem.message,
-        help: problem.help.as_deref(),
-        suppressed: finding.suppressed.as_deref(),
+impl FindingDocument {
+    pub(crate) fn new(finding: &Finding) -> FindingDocument {
+        let problem = &finding.problem;
+        FindingDocument {
+            id: finding.rule.id,
+            severity: problem.severity,
+            object: problem.object.as_deref().cloned(),
+            path: problem.path.clone(),
+            file: problem.file.as_ref().map(ToString::to_string),
+            line: problem.location.map(|location| location.line),
+            column: problem.location.map(|location| location.column),
+            message: problem.message.clone(),
+            help: problem.help.clone(),
+            suppressed: finding.suppressed.clone(),
+            document: problem.document,
+        }
     }
 }

@@ -1,17 +1,27 @@
-//! Objects as people write them: `httproute/cakes`, `gw infra/main`, `HTTPRoute/baker/cakes#rule-1`.
+//! Objects as users write them: `httproute/cakes`, `gw infra/main`, `HTTPRoute/baker/cakes#rule-1`.
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::str::FromStr;
 
-use attache_engine::names::{KindQuery, known_kinds, nearest, qualified};
+use attache_engine::names::{KindQuery, known_kinds, nearest};
 use attache_engine::object::{ObjectRef, Objects};
-use attache_engine::problem::Problem;
-use attache_engine::topology::{NodeId, Topology};
+use attache_engine::topology::{NodeRef, Topology};
 use smol_str::SmolStr;
 
-use crate::suggestions::{did_you_mean, listed};
+use crate::error::{ObjectNotFound, QueryError};
 
-/// What was asked for, not yet looked up.
+/// An object, or a section of one, as a user writes it.
+///
+/// The kind may be singular, plural or short, in any case, with its group or without.
+///
+/// ```
+/// use attache_answers::ObjectQuery;
+///
+/// let query: ObjectQuery = "gw/infra/main#https".parse()?;
+/// assert_eq!(query.to_string(), "gw/infra/main#https");
+/// # Ok::<(), attache_answers::QueryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectQuery {
     kind: KindQuery,
@@ -20,42 +30,17 @@ pub struct ObjectQuery {
     section: Option<String>,
 }
 
-/// Something that is there: an object, a section of one, or something that exists by being named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    pub id: ObjectRef,
-    pub section: Option<SmolStr>,
-}
-
-impl Target {
-    /// Whether a node is it, or a section of it.
-    pub fn has(&self, node: NodeId, objects: &Objects, topology: &Topology) -> bool {
-        *topology.id(objects, node) == self.id && (self.section.is_none() || topology[node].section == self.section)
-    }
-}
-
-/// As it can be given to commands again.
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.section {
-            Some(section) => write!(f, "{}#{section}", self.id),
-            None => self.id.fmt(f),
-        }
-    }
-}
-
 impl ObjectQuery {
-    /// Reads `KIND/NAME`, `KIND/NAMESPACE/NAME` or the two words `KIND NAME`, each with `#SECTION` or without, and
-    /// gives back the words that follow.
-    pub fn parse(words: &[String]) -> Result<(ObjectQuery, &[String]), Box<Problem>> {
+    /// Reads `KIND/NAME`, `KIND/NAMESPACE/NAME` or the two words `KIND NAME`, each with or without `#SECTION`. Returns
+    /// the query and the words that follow it.
+    pub fn parse_words(words: &[String]) -> Result<(ObjectQuery, &[String]), QueryError> {
         let (kind, name, rest) = match words {
             [first, rest @ ..] if first.contains('/') => {
                 let (kind, name) = first.split_once('/').unwrap_or_default();
                 (kind, name, rest)
             }
             [kind, name, rest @ ..] => (kind.as_str(), name.as_str(), rest),
-            [word] => return Err(incomplete(word).into()),
-            [] => return Err(incomplete("").into()),
+            [..] => return Err(QueryError::NotAnObject { text: words.join(" ") }),
         };
         let (name, section) = match name.split_once('#') {
             Some((name, section)) => (name, Some(section.to_owned())),
@@ -66,129 +51,128 @@ impl ObjectQuery {
             None => (None, name),
         };
         if kind.is_empty() || name.is_empty() || name.contains('/') || section.as_deref() == Some("") {
-            return Err(incomplete(&words[..words.len() - rest.len()].join(" ")).into());
+            return Err(QueryError::NotAnObject { text: words[..words.len() - rest.len()].join(" ") });
         }
         Ok((ObjectQuery { kind: KindQuery::parse(kind), namespace, name: name.to_owned(), section }, rest))
     }
 
-    /// Finds what is meant. Without a namespace, in the query or in `namespace`, a name that only one object has is
-    /// enough: files have no current namespace.
-    pub fn find(
-        &self,
-        objects: &Objects,
-        topology: &Topology,
-        namespace: Option<&str>,
-    ) -> Result<Target, Box<Problem>> {
-        let there = OfKind::named(&self.kind, objects, topology)?;
-        let named = there.ids(|id| id.name == self.name);
-        let fits = |id: &ObjectRef| match (&self.namespace, namespace) {
+    /// The object of a kind that has a name, as `NAME` or `NAMESPACE/NAME`.
+    pub(crate) fn of_kind(kind: &str, name: &str) -> Result<ObjectQuery, QueryError> {
+        format!("{kind}/{name}").parse()
+    }
+
+    /// Finds the object. Without a namespace, in the query or in `namespace`, a name that only one object has is
+    /// enough: files have no current namespace. Of several, the one in the namespace `default` is found.
+    pub fn find(&self, objects: &Objects, topology: &Topology, namespace: Option<&str>) -> Result<NodeRef, QueryError> {
+        let candidates = Candidates::of_kind(&self.kind, objects, topology)?;
+        let named = candidates.ids(|id| id.name == self.name);
+        let is_in_namespace = |id: &ObjectRef| match (&self.namespace, namespace) {
             (Some(wanted), _) => id.namespace == wanted.as_str(),
             (None, Some(wanted)) => id.namespace == wanted || id.namespace.is_empty(),
             (None, None) => true,
         };
-        let fitting: Vec<&ObjectRef> = named.iter().copied().filter(|id| fits(id)).collect();
-        let in_default: Vec<&ObjectRef> = fitting.iter().copied().filter(|id| id.namespace == "default").collect();
-        let id = match (fitting.as_slice(), in_default.as_slice()) {
+        let found: Vec<&ObjectRef> = named.iter().copied().filter(|id| is_in_namespace(id)).collect();
+        let in_default: Vec<&ObjectRef> = found.iter().copied().filter(|id| id.namespace == "default").collect();
+        let id = match (found.as_slice(), in_default.as_slice()) {
             ([id], _) | (_, [id]) => *id,
             ([], _) => {
                 let namespace = self.namespace.as_deref().or(namespace);
-                return Err(self.missing(&there, &named, namespace).into());
+                return Err(self.not_found(&candidates, &named, namespace));
             }
-            (several, _) => return Err(self.ambiguous(several).into()),
+            (several, _) => {
+                let name = format!("{}/{}", self.kind, self.name);
+                return Err(QueryError::AmbiguousObject { name, choices: several.iter().copied().cloned().collect() });
+            }
         };
-        let section =
-            self.section.as_deref().map(|section| find_section(id, section, objects, topology)).transpose()?;
-        Ok(Target { id: id.clone(), section })
+        let section = self.section.as_deref().map(|name| find_section(id, name, objects, topology)).transpose()?;
+        Ok(NodeRef { object: id.clone(), section })
     }
 
-    fn missing(&self, there: &OfKind, named: &[&ObjectRef], namespace: Option<&str>) -> Problem {
-        let (kind, ids) = (there.kind, there.ids(|_| true));
-        let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
-        let problem = Problem::error(format!("there is no {kind} `{}`{place}", self.name));
-        if ids.is_empty() {
-            return problem.help(format!("the input has no {kind} at all"));
-        }
-        if !named.is_empty() {
-            return problem.help(did_you_mean(named.iter().take(3)));
-        }
-        let near = nearest(&self.name, ids.iter().map(|id| id.name.as_str()));
-        let near = ids.iter().filter(|id| near.contains(&id.name.as_str())).take(3);
-        match near.clone().next() {
-            Some(_) => problem.help(did_you_mean(near)),
-            None => problem.help(format!("there are {}", listed(ids.iter(), 5))),
-        }
-    }
-
-    fn ambiguous(&self, several: &[&ObjectRef]) -> Problem {
-        let same_kind = several.windows(2).all(|pair| pair[0].group == pair[1].group);
-        let choices = several.iter().map(|id| match same_kind {
-            true => id.to_string(),
-            false => format!("{}{}", qualified(&id.group, &id.kind), &id.to_string()[id.kind.len()..]),
-        });
-        Problem::error(format!("`{}/{}` could be several objects", self.kind, self.name))
-            .help(format!("say which: {}", listed(choices, 5)))
+    fn not_found(&self, candidates: &Candidates, named: &[&ObjectRef], namespace: Option<&str>) -> QueryError {
+        let known = candidates.ids(|_| true);
+        let near: Vec<&ObjectRef> = match named {
+            [] => {
+                let near = nearest(&self.name, known.iter().map(|id| id.name.as_str()));
+                known.iter().copied().filter(|id| near.contains(&id.name.as_str())).collect()
+            }
+            elsewhere => elsewhere.to_vec(),
+        };
+        QueryError::ObjectNotFound(Box::new(ObjectNotFound {
+            kind: candidates.kind.to_owned(),
+            name: self.name.clone(),
+            namespace: namespace.map(str::to_owned),
+            near: near.into_iter().take(3).cloned().collect(),
+            known: known.into_iter().cloned().collect(),
+        }))
     }
 }
 
-/// Everything of the kind that was asked for.
-struct OfKind<'a> {
+impl FromStr for ObjectQuery {
+    type Err = QueryError;
+
+    /// Reads one word: `KIND/NAME` or `KIND/NAMESPACE/NAME`, with or without `#SECTION`.
+    fn from_str(text: &str) -> Result<ObjectQuery, QueryError> {
+        Ok(ObjectQuery::parse_words(&[text.to_owned()])?.0)
+    }
+}
+
+/// Everything of the kind that a query names.
+struct Candidates<'a> {
     objects: &'a Objects,
     topology: &'a Topology,
     kind: &'a str,
-    /// Group and kind: several may be called so.
-    wanted: Vec<(&'a str, &'a str)>,
+    /// Group and kind: kinds of several groups can have one name.
+    kinds: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> OfKind<'a> {
-    fn named(name: &KindQuery, objects: &'a Objects, topology: &'a Topology) -> Result<OfKind<'a>, Box<Problem>> {
-        let only_named = topology.implied().map(|id| (id.group.as_str(), id.kind.as_str()));
-        let kinds: BTreeSet<(&str, &str)> = objects.kinds().chain(only_named).chain(known_kinds()).collect();
-        let wanted: Vec<(&str, &str)> =
-            kinds.iter().copied().filter(|(group, kind)| name.matches(group, kind)).collect();
-        if let Some((_, kind)) = wanted.first().copied() {
-            return Ok(OfKind { objects, topology, kind, wanted });
+impl<'a> Candidates<'a> {
+    fn of_kind(query: &KindQuery, objects: &'a Objects, topology: &'a Topology) -> Result<Candidates<'a>, QueryError> {
+        let virtual_kinds = topology.implied().map(|id| (id.group.as_str(), id.kind.as_str()));
+        let all: BTreeSet<(&str, &str)> = objects.kinds().chain(virtual_kinds).chain(known_kinds()).collect();
+        let kinds: Vec<(&str, &str)> = all.iter().copied().filter(|(group, kind)| query.matches(group, kind)).collect();
+        match kinds.first().copied() {
+            Some((_, kind)) => Ok(Candidates { objects, topology, kind, kinds }),
+            None => Err(QueryError::UnknownKind {
+                kind: query.to_string(),
+                near: nearest(&query.to_string(), all.iter().map(|(_, kind)| kind.to_lowercase())),
+                known: objects.kinds().map(|(_, kind)| kind.to_owned()).collect(),
+            }),
         }
-        let words = kinds.iter().map(|(_, kind)| kind.to_lowercase());
-        let near = nearest(&name.to_string(), words);
-        let help = match near.is_empty() {
-            false => did_you_mean(near),
-            true => format!("the input has {}", listed(objects.kinds().map(|(_, kind)| kind), 12)),
-        };
-        Err(Problem::error(format!("unknown kind `{name}`")).help(help).into())
     }
 
-    /// Those that are such, in order.
-    fn ids(&self, is_such: impl Fn(&ObjectRef) -> bool) -> Vec<&'a ObjectRef> {
-        let objects = self.wanted.iter().flat_map(|(group, kind)| self.objects.each_of_kind(group, kind));
-        let only_named = self.topology.implied().filter(|id| self.wanted.contains(&(&id.group, &id.kind)));
-        let all = objects.map(|(_, object)| &object.id).chain(only_named);
-        let mut ids: Vec<&ObjectRef> = all.filter(|id| is_such(id)).collect();
+    /// Those for which `is_wanted` holds, sorted.
+    fn ids(&self, is_wanted: impl Fn(&ObjectRef) -> bool) -> Vec<&'a ObjectRef> {
+        let objects = self.kinds.iter().flat_map(|(group, kind)| self.objects.each_of_kind(group, kind));
+        let virtual_objects = self.topology.implied().filter(|id| self.kinds.contains(&(&id.group, &id.kind)));
+        let all = objects.map(|(_, object)| &object.id).chain(virtual_objects);
+        let mut ids: Vec<&ObjectRef> = all.filter(|id| is_wanted(id)).collect();
         ids.sort();
         ids
     }
 }
 
-/// The section of `id` that is called `wanted`.
-fn find_section(id: &ObjectRef, wanted: &str, objects: &Objects, topology: &Topology) -> Result<SmolStr, Box<Problem>> {
+fn find_section(id: &ObjectRef, name: &str, objects: &Objects, topology: &Topology) -> Result<SmolStr, QueryError> {
     let whole = topology.find(objects, id);
     let nodes = whole.into_iter().flat_map(|node| topology.sections(node));
     let sections: Vec<&SmolStr> = nodes.filter_map(|node| topology[node].section.as_ref()).collect();
-    if let Some(section) = sections.iter().find(|section| **section == wanted) {
-        return Ok((*section).clone());
+    match sections.iter().find(|section| **section == name) {
+        Some(section) => Ok((*section).clone()),
+        None => Err(QueryError::SectionNotFound {
+            object: Box::new(id.clone()),
+            section: name.to_owned(),
+            known: sections.into_iter().map(ToString::to_string).collect(),
+        }),
     }
-    let help = match sections.is_empty() {
-        true => "it has no sections: only listeners, route rules and service ports are".to_owned(),
-        false => format!("its sections are {}", listed(sections.iter(), 12)),
-    };
-    Err(Problem::error(format!("{id} has no section `{wanted}`")).help(help).into())
 }
 
-fn incomplete(words: &str) -> Problem {
-    let message = match words {
-        "" => "no object given".to_owned(),
-        words => format!("`{words}` is not an object"),
-    };
-    Problem::error(message).help("write KIND/NAME or KIND/NAMESPACE/NAME, as in httproute/cakes or gw/infra/main#https")
+/// As it is parsed.
+impl fmt::Display for ObjectQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/", self.kind)?;
+        self.namespace.as_ref().map_or(Ok(()), |namespace| write!(f, "{namespace}/"))?;
+        f.write_str(&self.name)?;
+        self.section.as_ref().map_or(Ok(()), |section| write!(f, "#{section}"))
+    }
 }
 
 #[cfg(test)]
@@ -217,11 +201,11 @@ mod tests {
         };
         let objects = Objects::new(ids.into_iter().map(object).collect());
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let found =
-            ObjectQuery::parse(&words).and_then(|(query, _)| query.find(&objects, &Topology::default(), namespace));
+        let found = ObjectQuery::parse_words(&words)
+            .and_then(|(query, _)| query.find(&objects, &Topology::default(), namespace));
         match found {
-            Ok(target) => Ok(target.id.to_string()),
-            Err(problem) => Err(problem.to_string()),
+            Ok(found) => Ok(found.to_string()),
+            Err(error) => Err(format!("{error}; {}", error.help().unwrap_or_default())),
         }
     }
 
@@ -249,7 +233,7 @@ mod tests {
             find("httproute/caeks", None).is_err_and(|text| text.contains("did you mean `HTTPRoute/baker/cakes`?"))
         );
         assert!(find("httproute/cakes", Some("shop")).is_err_and(|text| text.contains("`HTTPRoute/baker/cakes`")));
-        assert!(find("svc/cakes", None).is_err_and(|text| text.contains("the input has no Service at all")));
+        assert!(find("svc/cakes", None).is_err_and(|text| text.contains("the input has no Service")));
         assert!(find("cakes", None).is_err_and(|text| text.contains("KIND/NAME")));
     }
 }

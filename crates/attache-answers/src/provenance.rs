@@ -3,6 +3,20 @@
 use attache_engine::object::Object;
 use serde::Serialize;
 
+/// Who changed an object last, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LastChange {
+    /// The field manager.
+    pub manager: String,
+    /// The time.
+    pub time: String,
+}
+
+pub(crate) fn last_change(object: &Object) -> Option<LastChange> {
+    let change = object.last_change.as_deref()?;
+    Some(LastChange { manager: change.manager.to_string(), time: change.time.to_string() })
+}
+
 /// Something that manages an object: whoever edits the object itself will see it changed back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ManagedBy {
@@ -30,7 +44,7 @@ const MARKS: [(&str, &str, &str); 4] = [
 const TRACKING_ID: &str = "argocd.argoproj.io/tracking-id";
 
 /// Everything that manages an object, as far as the object says.
-pub fn managed_by(object: &Object) -> Vec<ManagedBy> {
+pub(crate) fn managed_by(object: &Object) -> Vec<ManagedBy> {
     let mark = |key: &str| object.annotation(key).or_else(|| object.label(key)).filter(|value| !value.is_empty());
     let mut found: Vec<ManagedBy> = Vec::new();
     for (kind, name, namespace) in MARKS {

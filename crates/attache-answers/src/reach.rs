@@ -1,83 +1,146 @@
+//! Where a policy applies, what it affects, and which policies override it where.
+
+use std::collections::BTreeMap;
+
 use attache_engine::model::Scope;
+use attache_engine::object::ObjectRef;
 use attache_engine::policy::PolicyId;
-use attache_engine::reach::Reach;
+use attache_engine::reach::{Reach, ReachPart};
+use attache_engine::topology::{Level, NodeId, NodeRef};
+use attache_engine::value::Path;
 use serde::Serialize;
 
-use crate::list::API_VERSION;
+use crate::document::API_VERSION;
+use crate::effective::LostPath;
+use crate::error::QueryError;
+use crate::object_query::ObjectQuery;
+use crate::scopes::ScopeDocument;
 use crate::snapshot::Snapshot;
+use crate::status::{PolicyStatusDocument, with_coverage};
+use crate::suggestions::nearest_rules;
 
-#[derive(Debug, Serialize)]
+/// Which policy to look at.
+#[derive(Clone, Debug)]
+pub struct ReachQuery {
+    /// The policy.
+    pub policy: ObjectQuery,
+    /// Only this rule of it: its name, or its dotted path.
+    pub rule: Option<String>,
+    /// The namespace of the policy.
+    pub namespace: Option<String>,
+}
+
+/// The document `Reach`.
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReachDocument {
     api_version: &'static str,
     kind: &'static str,
-    policy: String,
-    affected: Vec<String>,
-    parts: Vec<OfPart>,
+    /// The policy.
+    pub policy: ObjectRef,
+    /// Everything at or below its targets in the scopes where some of it is in force.
+    pub affected: Vec<NodeRef>,
+    /// What becomes of it, for each group of scopes in which that is the same.
+    pub parts: Vec<ReachPartDocument>,
+    /// How many nodes of each kind it affects.
+    #[serde(skip)]
+    pub affected_counts: Vec<NodeCount>,
+    /// Its status.
+    #[serde(skip)]
+    pub status: PolicyStatusDocument,
 }
 
-#[derive(Debug, Serialize)]
+/// Scopes in which the same rules of a policy are in force.
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OfPart {
-    scopes: usize,
-    targets: Vec<String>,
+pub struct ReachPartDocument {
+    /// How many scopes there are.
+    pub scopes: usize,
+    /// The effective targets of the scopes.
+    pub targets: Vec<NodeRef>,
+    /// The scopes that end at targets where scopes of other parts end, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    ways: Vec<Way>,
-    in_force: Vec<String>,
-    lost: Vec<Lost>,
+    pub ways: Vec<ScopeDocument>,
+    /// The rules that are in force. An empty path is the whole policy.
+    pub in_force: Vec<Path>,
+    /// The rules that are not.
+    pub lost: Vec<LostPath>,
+    /// The targets at which no scope of another part ends.
+    #[serde(skip)]
+    pub whole_targets: Vec<NodeRef>,
 }
 
-/// A scope with one answer, where scopes with others end at the same target.
-#[derive(Debug, Serialize)]
-pub struct Way {
-    scope: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<String>,
+/// How many nodes of a kind there are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodeCount {
+    /// What they are: `Gateway`, `HTTPRoute rule`.
+    pub kind: String,
+    /// How many there are.
+    pub count: usize,
 }
 
-#[derive(Debug, Serialize)]
-struct Lost {
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<String>,
-    reason: &'static str,
+/// Where a policy applies.
+pub fn reach(snapshot: &Snapshot, query: &ReachQuery) -> Result<ReachDocument, QueryError> {
+    let policy = snapshot.find_policy(&query.policy, query.namespace.as_deref())?;
+    let reach = snapshot.engine.reach(policy, query.rule.as_deref());
+    if let Some(rule) = query.rule.as_ref().filter(|_| reach.parts.is_empty()) {
+        let parts = snapshot.engine.reach(policy, None).parts;
+        let paths = parts.iter().flat_map(|part| part.in_force.iter().chain(part.lost.iter().map(|it| &it.path)));
+        if !parts.is_empty() {
+            let near = nearest_rules(rule, paths);
+            return Err(QueryError::RuleNotFound {
+                policy: Box::new(snapshot.policy_ref(policy)),
+                rule: rule.clone(),
+                near,
+            });
+        }
+    }
+    Ok(ReachDocument::new(snapshot, policy, &reach))
 }
 
-impl Way {
-    pub fn new(input: &Snapshot, scope: &Scope) -> Way {
-        Way {
-            scope: scope.nodes.iter().map(|node| input.name(*node)).collect(),
-            from: scope.from.map(|namespace| input.name(namespace)),
+impl ReachDocument {
+    pub(crate) fn new(snapshot: &Snapshot, policy: PolicyId, reach: &Reach) -> ReachDocument {
+        let status = with_coverage(snapshot, &[snapshot.engine.policy_status(policy)]).remove(0);
+        ReachDocument {
+            api_version: API_VERSION,
+            kind: "Reach",
+            policy: snapshot.policy_ref(policy),
+            affected: snapshot.node_refs(&reach.affected),
+            parts: reach.parts.iter().map(|part| ReachPartDocument::new(snapshot, reach, part)).collect(),
+            affected_counts: node_counts(snapshot, &reach.affected),
+            status,
         }
     }
 }
 
-pub fn reach_document(input: &Snapshot, policy: PolicyId, reach: &Reach) -> ReachDocument {
-    ReachDocument {
-        api_version: API_VERSION,
-        kind: "Reach",
-        policy: input.policy(policy),
-        affected: reach.affected.iter().map(|node| input.name(*node)).collect(),
-        parts: parts(input, reach),
+impl ReachPartDocument {
+    fn new(snapshot: &Snapshot, reach: &Reach, part: &ReachPart) -> ReachPartDocument {
+        let is_divided = |scope: &&Scope| scope.end().is_some_and(|end| reach.divided.contains(&end));
+        let ends = part.ends();
+        let whole: Vec<NodeId> = ends.iter().copied().filter(|end| !reach.divided.contains(end)).collect();
+        ReachPartDocument {
+            scopes: part.scopes.len(),
+            targets: snapshot.node_refs(&ends),
+            ways: part.scopes.iter().filter(is_divided).map(|scope| ScopeDocument::new(snapshot, scope)).collect(),
+            in_force: part.in_force.clone(),
+            lost: part.lost.iter().map(|lost| LostPath::new(snapshot, lost)).collect(),
+            whole_targets: snapshot.node_refs(&whole),
+        }
     }
 }
 
-pub fn parts(input: &Snapshot, reach: &Reach) -> Vec<OfPart> {
-    let is_divided = |scope: &&Scope| scope.end().is_some_and(|end| reach.divided.contains(&end));
-    let parts = reach.parts.iter().map(|part| OfPart {
-        scopes: part.scopes.len(),
-        targets: part.ends().into_iter().map(|node| input.name(node)).collect(),
-        ways: part.scopes.iter().filter(is_divided).map(|scope| Way::new(input, scope)).collect(),
-        in_force: part.in_force.iter().map(ToString::to_string).collect(),
-        lost: part
-            .lost
-            .iter()
-            .map(|lost| Lost {
-                path: lost.path.to_string(),
-                by: lost.by.map(|by| input.policy(by)),
-                reason: lost.reason.name(),
-            })
-            .collect(),
-    });
-    parts.collect()
+/// How many nodes of each kind there are, the highest level first.
+pub(crate) fn node_counts(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeCount> {
+    let mut counts: BTreeMap<String, (Level, usize)> = BTreeMap::new();
+    for node in nodes {
+        let level = snapshot.engine.topology()[*node].level;
+        // A Service that is the parent of routes has a node of another level.
+        let (highest, count) = counts.entry(snapshot.node_kind(*node)).or_insert((level, 0));
+        *highest = level.min(*highest);
+        *count += 1;
+    }
+    let mut counts: Vec<(Level, NodeCount)> =
+        counts.into_iter().map(|(kind, (level, count))| (level, NodeCount { kind, count })).collect();
+    counts.sort_by_key(|(level, _)| *level);
+    counts.into_iter().map(|(_, count)| count).collect()
 }

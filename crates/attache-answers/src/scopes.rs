@@ -1,104 +1,255 @@
-//! Which scopes a question is about, and which of them have the same answer.
+//! Scopes: the paths along which policies meet, which of them a question is about, and which have the same answer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
 
 use attache_engine::chain::{ChainId, Link};
+use attache_engine::fold::EffectivePolicy;
+use attache_engine::kinds::KindId;
 use attache_engine::model::{Model, Scope};
-use attache_engine::problem::Problem;
-use attache_engine::topology::{Level, NodeId};
+use attache_engine::topology::{Level, NodeId, NodeRef};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use serde::Serialize;
 
-use crate::effective::says_something;
-use crate::object_query::Target;
+use crate::error::QueryError;
+use crate::object_query::ObjectQuery;
 use crate::snapshot::Snapshot;
 
+/// A scope: a path of nodes from a root, such as a GatewayClass, to an effective target, such as a backend. The policies
+/// along the path meet at its end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ScopeDocument {
+    /// The nodes, from the root to the effective target.
+    pub scope: Vec<NodeRef>,
+    /// The Namespace whose requests the scope is for. `None` means all requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<NodeRef>,
+}
+
+impl ScopeDocument {
+    pub(crate) fn new(snapshot: &Snapshot, scope: &Scope) -> ScopeDocument {
+        ScopeDocument { scope: snapshot.node_refs(&scope.nodes), from: scope.from.map(|it| snapshot.node_ref(it)) }
+    }
+
+    /// The path on one line. Namespaces, and objects that are followed by a section of theirs, are left out.
+    pub fn path(&self) -> String {
+        let is_shown = |at: usize, node: &NodeRef| {
+            let next = self.scope.get(at + 1);
+            let section_follows = next.is_some_and(|next| next.section.is_some() && next.object == node.object);
+            let is_namespace = node.object.kind == "Namespace" && node.object.group.is_empty();
+            !section_follows && (!is_namespace || self.scope.len() == 1)
+        };
+        let shown = self.scope.iter().enumerate().filter(|(at, node)| is_shown(*at, node));
+        shown.map(|(_, node)| node.to_string()).collect::<Vec<_>>().join(" > ")
+    }
+}
+
+/// The path, and the Namespace whose requests it is for.
+impl fmt::Display for ScopeDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path())?;
+        self.from.as_ref().map_or(Ok(()), |from| write!(f, " (from {from})"))
+    }
+}
+
+/// Where an answer holds: the effective targets of its scopes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Extent {
+    /// How many scopes there are.
+    pub scopes: u64,
+    /// How many effective targets they end at.
+    pub target_count: usize,
+    /// What the targets are, if all are the same: `Service`, `HTTPRoute rule`.
+    pub target_kind: Option<String>,
+    /// The first targets.
+    pub places: Vec<Place>,
+    /// How many targets `places` covers.
+    pub shown: usize,
+    /// The Namespace whose requests the answer is for. `None` means all requests.
+    pub from: Option<NodeRef>,
+}
+
+/// A target, or one of the paths to a target whose answer depends on the path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Place {
+    /// Every path to the target.
+    Target(NodeRef),
+    /// One path.
+    Path(ScopeDocument),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Target(target) => target.fmt(f),
+            Place::Path(scope) => scope.fmt(f),
+        }
+    }
+}
+
 /// The part of the topology that a question is about.
-#[derive(Debug)]
-pub enum Focus {
+#[derive(Clone, Debug)]
+pub(crate) enum Focus {
     /// Every effective target, in one namespace or in all.
     Everything { namespace: Option<String> },
-    /// What these nodes give to whatever stands below them.
+    /// What these nodes hand down to everything below them.
     At(Vec<NodeId>),
-    /// The effective targets at these nodes or below them, for requests that pass through them.
+    /// The effective targets at these nodes or below them, for requests that pass through the nodes.
     Through(Vec<NodeId>),
 }
 
-/// Scopes with the same chain, and so with the same answer.
+/// Scopes with the same chain: they have the same effective policy.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub(crate) struct ScopeGroup {
     pub chain: ChainId,
     pub scopes: u64,
-    /// Where the scopes end, each once.
-    pub ends: Vec<NodeId>,
+    /// The effective targets, each once.
+    pub targets: Vec<NodeId>,
 }
 
-/// Groups, in the order in which their chains are met.
+/// Scopes grouped by chain, in the order in which chains are found.
 #[derive(Debug, Default)]
-pub struct Groups {
-    groups: Vec<Group>,
+pub(crate) struct ScopeGroups {
+    groups: Vec<ScopeGroup>,
     by_chain: HashMap<ChainId, usize>,
 }
 
-impl Groups {
-    /// Adds scopes that end at a node.
-    pub fn add(&mut self, chain: ChainId, scopes: u64, end: NodeId) {
+impl ScopeGroups {
+    /// Adds scopes that end at a target.
+    pub fn add(&mut self, chain: ChainId, scopes: u64, target: NodeId) {
         let at = *self.by_chain.entry(chain).or_insert(self.groups.len());
         if at == self.groups.len() {
-            self.groups.push(Group { chain, scopes: 0, ends: Vec::new() });
+            self.groups.push(ScopeGroup { chain, scopes: 0, targets: Vec::new() });
         }
         let group = &mut self.groups[at];
         group.scopes = group.scopes.saturating_add(scopes);
-        if group.ends.last() != Some(&end) {
-            group.ends.push(end);
+        if group.targets.last() != Some(&target) {
+            group.targets.push(target);
         }
     }
 
-    /// Those with something in force.
-    pub fn in_force(self, input: &Snapshot, model: &Model) -> Vec<Group> {
-        let is_in_force = |group: &Group| {
-            group.chain != ChainId::EMPTY && says_something(model.effective(input.engine.view(), group.chain))
+    /// The groups in which policies meet.
+    pub fn with_policies(self, snapshot: &Snapshot, model: &Model) -> Vec<ScopeGroup> {
+        let has_policies = |group: &ScopeGroup| {
+            group.chain != ChainId::EMPTY && has_content(model.effective(snapshot.engine.view(), group.chain))
         };
-        self.groups.into_par_iter().filter(is_in_force).collect()
+        self.groups.into_par_iter().filter(has_policies).collect()
     }
 }
 
+impl ScopeGroup {
+    /// Where the group's answer holds, with the names of at most `most` targets, or one more.
+    pub fn extent(&self, snapshot: &Snapshot, model: &Model, most: usize) -> Extent {
+        let shown = cut(self.targets.len(), most);
+        let places = self.targets[..shown].iter().flat_map(|target| self.places(snapshot, model, *target, most));
+        Extent {
+            scopes: self.scopes,
+            target_count: self.targets.len(),
+            target_kind: common_kind(snapshot, &self.targets),
+            places: places.collect(),
+            shown,
+            from: consumer(model, self.chain).map(|namespace| snapshot.node_ref(namespace)),
+        }
+    }
+
+    /// A target. If its answer depends on the path to it, the paths with this one.
+    fn places(&self, snapshot: &Snapshot, model: &Model, target: NodeId, most: usize) -> Vec<Place> {
+        let view = snapshot.engine.view();
+        let mut paths = Vec::new();
+        if model.chains_at(view, target).len() > 1 {
+            model.scopes(view, target, &mut |scope| {
+                if scope.chain == self.chain {
+                    // The heading says whose requests are meant.
+                    paths.push(Place::Path(ScopeDocument { scope: snapshot.node_refs(&scope.nodes), from: None }));
+                }
+            });
+        }
+        match paths.len() {
+            1.. if paths.len() <= most => paths,
+            _ => vec![Place::Target(snapshot.node_ref(target))],
+        }
+    }
+}
+
+/// What nodes are, if all are the same: `Service`, `HTTPRoute rule`.
+pub(crate) fn common_kind(snapshot: &Snapshot, nodes: &[NodeId]) -> Option<String> {
+    let mut kinds = BTreeSet::new();
+    for node in nodes {
+        kinds.insert(snapshot.node_kind(*node));
+        if kinds.len() > 1 {
+            return None;
+        }
+    }
+    kinds.pop_first()
+}
+
+/// How many of `count` lines to show where `most` are wanted: one more, if it is the last one. A line that says
+/// `and 1 more` takes as much room as the line that it stands for.
+pub fn cut(count: usize, most: usize) -> usize {
+    if count.saturating_sub(1) <= most { count } else { most }
+}
+
 impl Focus {
-    /// What `words` name, or everything.
-    pub fn parse(input: &Snapshot, words: &[String], namespace: Option<&str>) -> Result<Focus, Box<Problem>> {
-        if words.is_empty() {
-            return Ok(Focus::Everything { namespace: namespace.map(str::to_owned) });
+    /// What a query names, or everything.
+    pub fn find(
+        snapshot: &Snapshot,
+        object: Option<&ObjectQuery>,
+        namespace: Option<&str>,
+    ) -> Result<Focus, QueryError> {
+        match object {
+            None => Ok(Focus::Everything { namespace: namespace.map(str::to_owned) }),
+            Some(object) => Ok(Focus::on(snapshot, &snapshot.find(object, namespace)?)),
         }
-        Ok(Focus::on(input, &input.target(words, namespace)?.0))
     }
 
-    /// A route, rule or backend is asked for what is in force on its requests; whatever stands above routes, for what it
-    /// gives to those below that have nothing of their own; a Namespace, for what is in force in it.
-    pub fn on(input: &Snapshot, target: &Target) -> Focus {
-        let nodes = input.nodes(target);
-        if nodes.iter().any(|node| input.engine.topology()[*node].level == Level::Namespace) {
-            return Focus::Everything { namespace: Some(target.id.name.to_string()) };
+    /// For a route, rule or backend: the policies on requests that pass through it. For everything above routes: what
+    /// it hands down to objects that have no policies of their own. For a Namespace: the policies in it.
+    pub fn on(snapshot: &Snapshot, object: &NodeRef) -> Focus {
+        let nodes = snapshot.nodes(object);
+        let level = |node: &NodeId| snapshot.engine.topology()[*node].level;
+        if nodes.iter().any(|node| level(node) == Level::Namespace) {
+            return Focus::Everything { namespace: Some(object.object.name.to_string()) };
         }
-        let serves = |node: &NodeId| input.engine.topology()[*node].level >= Level::Route;
-        if nodes.iter().any(serves) { Focus::Through(nodes) } else { Focus::At(nodes) }
+        if nodes.iter().any(|node| level(node) >= Level::Route) { Focus::Through(nodes) } else { Focus::At(nodes) }
     }
 
-    /// The scopes of one kind that are meant, one by one.
-    pub fn scopes(&self, input: &Snapshot, model: &Model, found: &mut impl FnMut(Scope)) {
-        let view = input.engine.view();
+    /// The models of the policy kinds that are called `name`, or of all, as far as they concern the focus.
+    pub fn models(&self, snapshot: &Snapshot, name: Option<&str>) -> Result<Vec<Model>, QueryError> {
+        let engine = &snapshot.engine;
+        let kinds = snapshot.kinds(name)?.into_iter().map(|(id, _)| engine.kinds().leader(id));
+        let leaders: BTreeSet<KindId> = kinds.collect();
+        let among = |mut models: Vec<Model>| {
+            models.retain(|model| leaders.contains(&model.id));
+            models
+        };
+        Ok(match self {
+            Focus::Everything { .. } if name.is_none() => engine.models().to_vec(),
+            Focus::Everything { .. } => leaders.iter().filter_map(|kind| engine.model(*kind)).cloned().collect(),
+            Focus::At(nodes) => among(engine.models_at(nodes.iter().copied())),
+            Focus::Through(nodes) => among(engine.models_at(engine.topology().below(nodes.iter().copied()))),
+        })
+    }
+
+    /// Calls `found` with every scope of one kind.
+    pub fn for_each_scope(&self, snapshot: &Snapshot, model: &Model, found: &mut impl FnMut(Scope)) {
+        let view = snapshot.engine.view();
         match self {
             Focus::Everything { namespace } => {
-                let targets = model.effective_targets(view).filter(|node| input.is_in(*node, namespace.as_deref()));
-                targets.for_each(|node| model.scopes(view, node, found));
+                for target in targets_in(snapshot, model, namespace.as_deref()) {
+                    model.scopes(view, target, found);
+                }
             }
             Focus::At(nodes) => nodes.iter().for_each(|node| model.scopes(view, *node, found)),
             Focus::Through(nodes) => {
-                let topology = input.engine.topology();
+                let topology = snapshot.engine.topology();
                 let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
-                // A label may say which Gateway stands before a Service.
+                // A label can put a Gateway before a Service.
                 let is_gateway = |node: NodeId| topology[node].level <= Level::Gateway;
-                let way = |node: NodeId| below.contains(&node) || above.contains(&node) || is_gateway(node);
-                for target in self.targets(input, model, nodes) {
-                    model.scopes_within(view, target, &way, &mut |scope| {
+                let is_on_path = |node: NodeId| below.contains(&node) || above.contains(&node) || is_gateway(node);
+                for target in targets_below(snapshot, model, nodes) {
+                    model.scopes_within(view, target, &is_on_path, &mut |scope| {
                         if scope.nodes.iter().any(|node| nodes.contains(node)) {
                             found(scope);
                         }
@@ -108,68 +259,64 @@ impl Focus {
         }
     }
 
-    /// The same scopes, by chain. Those with nothing in force are left out.
-    pub fn groups(&self, input: &Snapshot, model: &Model) -> Vec<Group> {
-        let mut groups = Groups::default();
+    /// The scopes of one kind in which policies meet, grouped by chain.
+    pub fn groups(&self, snapshot: &Snapshot, model: &Model) -> Vec<ScopeGroup> {
+        let mut groups = ScopeGroups::default();
         if let Focus::Everything { namespace } = self {
             // Counted, not listed: a hundred thousand scopes may have three answers.
-            let view = input.engine.view();
-            for node in model.effective_targets(view).filter(|node| input.is_in(*node, namespace.as_deref())) {
-                model.chains_at(view, node).iter().for_each(|(chain, scopes)| groups.add(*chain, *scopes, node));
+            for target in targets_in(snapshot, model, namespace.as_deref()) {
+                for (chain, scopes) in model.chains_at(snapshot.engine.view(), target) {
+                    groups.add(*chain, *scopes, target);
+                }
             }
         } else {
-            self.scopes(input, model, &mut |scope| {
-                if let Some(end) = scope.nodes.last() {
-                    groups.add(scope.chain, 1, *end);
+            self.for_each_scope(snapshot, model, &mut |scope| {
+                if let Some(target) = scope.end() {
+                    groups.add(scope.chain, 1, target);
                 }
             });
         }
-        groups.in_force(input, model)
-    }
-
-    /// The effective targets at `nodes` or below. Where there are none, the nodes themselves.
-    fn targets(&self, input: &Snapshot, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
-        let (view, topology) = (input.engine.view(), input.engine.topology());
-        let mut found = Vec::new();
-        let mut seen = HashSet::new();
-        let mut todo = nodes.to_vec();
-        while let Some(node) = todo.pop() {
-            if !seen.insert(node) {
-                continue;
-            }
-            if model.is_effective_target(view, node) {
-                found.push(node);
-            }
-            todo.extend(topology.children(node));
-        }
-        if found.is_empty() {
-            nodes.to_vec()
-        } else {
-            found.sort_unstable();
-            found
-        }
+        groups.with_policies(snapshot, model)
     }
 }
 
-/// The Namespace whose requests are meant, if not all are.
-pub fn from(model: &Model, chain: ChainId) -> Option<NodeId> {
+/// The effective targets of one kind in a namespace, or in all.
+pub(crate) fn targets_in<'s>(
+    snapshot: &'s Snapshot,
+    model: &'s Model,
+    namespace: Option<&'s str>,
+) -> impl Iterator<Item = NodeId> + 's {
+    model.effective_targets(snapshot.engine.view()).filter(move |node| snapshot.is_in(*node, namespace))
+}
+
+/// The effective targets at `nodes` or below them. Where there are none, the nodes.
+fn targets_below(snapshot: &Snapshot, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
+    let (view, topology) = (snapshot.engine.view(), snapshot.engine.topology());
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let mut todo = nodes.to_vec();
+    while let Some(node) = todo.pop() {
+        if !seen.insert(node) {
+            continue;
+        }
+        if model.is_effective_target(view, node) {
+            found.push(node);
+        }
+        todo.extend(topology.children(node));
+    }
+    if found.is_empty() {
+        return nodes.to_vec();
+    }
+    found.sort_unstable();
+    found
+}
+
+/// The Namespace whose requests a chain is for, if it is not for all.
+pub(crate) fn consumer(model: &Model, chain: ChainId) -> Option<NodeId> {
     model.links(chain).find_map(Link::from)
 }
 
-/// A scope on one line, with whose requests are meant if not all are.
-pub fn scope_name(input: &Snapshot, scope: &Scope) -> String {
-    let from = scope.from.map(|namespace| format!(" (from {})", input.name(namespace)));
-    format!("{}{}", short_path(input, &scope.nodes), from.unwrap_or_default())
-}
-
-/// A path on one line: an object whose section follows, and Namespaces, go without saying.
-pub fn short_path(input: &Snapshot, nodes: &[NodeId]) -> String {
-    let topology = input.engine.topology();
-    let goes_without_saying = |at: usize, node: NodeId| {
-        let next = nodes.get(at + 1).map(|next| &topology[*next]);
-        let section_follows = next.is_some_and(|next| next.section.is_some() && next.owner == topology[node].owner);
-        section_follows || topology[node].level == Level::Namespace && nodes.len() > 1
-    };
-    let said = nodes.iter().enumerate().filter(|(at, node)| !goes_without_saying(*at, **node));
-    said.map(|(_, node)| input.name(*node)).collect::<Vec<_>>().join(" > ")
+/// Whether an effective policy sets anything, or anything lost.
+pub(crate) fn has_content(effective: &EffectivePolicy) -> bool {
+    effective.spec.is_some() || !effective.applied.is_empty() || !effective.superseded.is_empty()
 }

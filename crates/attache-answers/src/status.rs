@@ -1,128 +1,208 @@
-use attache_engine::conditions;
-use attache_engine::policy::{PolicyTarget, TargetSpec};
-use attache_engine::status::{PolicyStatus, ScopeCounts, TargetStatus};
+//! The status that each policy and each target should have.
+
+use std::collections::{BTreeSet, HashMap};
+
+use attache_engine::attachment::RejectionReason;
+use attache_engine::conditions::StatusCondition;
+use attache_engine::kinds::KindId;
+use attache_engine::object::ObjectRef;
+use attache_engine::policy::PolicyId;
+use attache_engine::status::{Enforcement, PolicyStatus, ScopeCounts, TargetStatus};
+use attache_engine::topology::NodeRef;
 use serde::Serialize;
 
-use crate::inline::inline;
-use crate::list::API_VERSION;
+use crate::coverage::{Coverage, RuleCounts, TargetCounts, coverage};
+use crate::document::API_VERSION;
 use crate::snapshot::Snapshot;
 
-#[derive(Debug, Serialize)]
+/// The document `StatusList`.
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusList {
     api_version: &'static str,
     kind: &'static str,
-    policies: Vec<OfPolicy>,
-    targets: Vec<OfTarget>,
+    /// Every policy.
+    pub policies: Vec<PolicyStatusDocument>,
+    /// Every node that policies affect.
+    pub targets: Vec<TargetStatusDocument>,
 }
 
-#[derive(Debug, Serialize)]
-pub struct OfPolicy {
-    policy: String,
-    accepted: Accepted,
-    enforcement: &'static str,
-    by: Vec<String>,
-    scopes: Scopes,
-    conditions: Vec<Condition>,
-}
-
-#[derive(Debug, Serialize)]
-struct Accepted {
-    status: &'static str,
-    reason: &'static str,
-    message: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Scopes {
-    total: u64,
-    enforced: u64,
-    partial: u64,
-    overridden: u64,
-}
-
-#[derive(Debug, Serialize)]
+/// The status of a policy.
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Condition {
-    r#type: String,
-    status: &'static str,
-    reason: String,
-    message: String,
+pub struct PolicyStatusDocument {
+    /// The policy.
+    pub policy: ObjectRef,
+    /// Whether it is accepted.
+    pub accepted: Accepted,
+    /// Whether all of it, a part of it or nothing of it is in force.
+    pub enforcement: Enforcement,
+    /// The policies that override it, or a part of it.
+    pub by: Vec<ObjectRef>,
+    /// In how many scopes it is in force.
+    pub scopes: ScopeCountsDocument,
+    /// On how many effective targets it is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
-    observed_generation: Option<i64>,
+    pub effective_targets: Option<TargetCounts>,
+    /// How many of its rules are in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RuleCounts>,
+    /// Its conditions, in the words of its system.
+    pub conditions: Vec<ConditionDocument>,
+    /// Whether a block of it has a condition.
+    #[serde(skip)]
+    pub has_condition: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// Whether a policy is accepted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Accepted {
+    /// `True` or `False`.
+    pub status: &'static str,
+    /// `Accepted`, or why it is not.
+    pub reason: &'static str,
+    /// More about the reason.
+    pub message: String,
+    /// Why it is not accepted.
+    #[serde(skip)]
+    pub refused: Option<RejectionReason>,
+}
+
+/// In how many scopes a policy is in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ScopeCountsDocument {
+    /// All scopes that it reaches.
+    pub total: u64,
+    /// Those in which all of it is in force.
+    pub enforced: u64,
+    /// Those in which a part of it is in force.
+    pub partial: u64,
+    /// Those in which nothing of it is in force, because other policies override it.
+    pub overridden: u64,
+}
+
+/// A Kubernetes condition, without the time of the last transition.
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct OfTarget {
-    target: String,
-    affected_by: Vec<String>,
-    conditions: Vec<Condition>,
+pub struct ConditionDocument {
+    /// The type.
+    pub r#type: String,
+    /// `True` or `False`.
+    pub status: &'static str,
+    /// The reason.
+    pub reason: String,
+    /// The message.
+    pub message: String,
+    /// The generation of the object that the condition is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
 }
 
-pub fn status_list(input: &Snapshot, policies: &[PolicyStatus], targets: &[TargetStatus]) -> StatusList {
-    StatusList {
-        api_version: API_VERSION,
-        kind: "StatusList",
-        policies: of_policies(input, policies),
-        targets: targets
-            .iter()
-            .map(|status| OfTarget {
-                target: input.name(status.target),
-                affected_by: status.affected_by.iter().map(|policy| input.policy(*policy)).collect(),
-                conditions: input.engine.target_conditions(status).into_iter().map(Condition::from).collect(),
-            })
-            .collect(),
-    }
+/// A node that policies affect.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TargetStatusDocument {
+    /// The node.
+    pub target: NodeRef,
+    /// The policies that set something in one of its scopes.
+    pub affected_by: Vec<ObjectRef>,
+    /// Its conditions, one for each kind of policy.
+    pub conditions: Vec<ConditionDocument>,
 }
 
-pub fn of_policies(input: &Snapshot, policies: &[PolicyStatus]) -> Vec<OfPolicy> {
-    let conditions = input.engine.policy_conditions(policies);
-    policies.iter().zip(conditions).map(|(status, conditions)| of_policy(input, status, conditions)).collect()
+/// The status of all policies and targets, in one namespace or in all.
+pub fn status(snapshot: &Snapshot, namespace: Option<&str>) -> StatusList {
+    let policies = policy_statuses(snapshot, namespace);
+    StatusList { api_version: API_VERSION, kind: "StatusList", policies, targets: target_statuses(snapshot, namespace) }
 }
 
-fn of_policy(input: &Snapshot, status: &PolicyStatus, conditions: Vec<conditions::StatusCondition>) -> OfPolicy {
-    let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
-    let (accepted, reason) = match status.refused {
-        None => ("True", "Accepted"),
-        Some(reason) => ("False", reason.name()),
+/// The status of all policies, in one namespace or in all.
+pub fn policy_statuses(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<PolicyStatusDocument> {
+    let mut statuses = snapshot.engine.policy_statuses();
+    statuses
+        .retain(|status| namespace.is_none_or(|wanted| snapshot.engine.policy_id(status.policy).namespace == wanted));
+    with_coverage(snapshot, &statuses)
+}
+
+/// The status of all targets, in one namespace or in all.
+pub fn target_statuses(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<TargetStatusDocument> {
+    let mut statuses = snapshot.engine.target_statuses();
+    statuses.retain(|status| snapshot.is_in(status.target, namespace));
+    let document = |status: &TargetStatus| TargetStatusDocument {
+        target: snapshot.node_ref(status.target),
+        affected_by: snapshot.policy_refs(&status.affected_by),
+        conditions: documents(snapshot.engine.target_conditions(status)),
     };
-    OfPolicy {
-        policy: input.policy(status.policy),
-        accepted: Accepted { status: accepted, reason, message: status.message() },
-        enforcement: status.enforcement.name(),
-        by: status.by.iter().map(|policy| input.policy(*policy)).collect(),
-        scopes: Scopes { total, enforced, partial, overridden },
-        conditions: conditions.into_iter().map(Condition::from).collect(),
+    statuses.iter().map(document).collect()
+}
+
+/// Statuses, with how much of each policy is in force.
+pub(crate) fn with_coverage(snapshot: &Snapshot, statuses: &[PolicyStatus]) -> Vec<PolicyStatusDocument> {
+    let engine = &snapshot.engine;
+    let only = match statuses {
+        [status] => Some(status.policy),
+        _ => None,
+    };
+    let kinds = statuses.iter().map(|status| engine.kinds().leader(engine.policy(status.policy).kind));
+    let kinds: BTreeSet<KindId> = kinds.collect();
+    let models = kinds.into_iter().filter_map(|kind| engine.model(kind));
+    let coverage: HashMap<PolicyId, Coverage> = models.flat_map(|model| coverage(snapshot, model, only)).collect();
+    let mut documents = without_coverage(snapshot, statuses);
+    for (document, status) in documents.iter_mut().zip(statuses) {
+        let Coverage { targets, rules } = coverage.get(&status.policy).cloned().unwrap_or_default();
+        (document.effective_targets, document.rules) = (Some(targets), Some(rules));
+    }
+    documents
+}
+
+/// Statuses with conditions, but without how much of each policy is in force.
+pub(crate) fn without_coverage(snapshot: &Snapshot, statuses: &[PolicyStatus]) -> Vec<PolicyStatusDocument> {
+    let mut all = without_conditions(snapshot, statuses);
+    for (document, conditions) in all.iter_mut().zip(snapshot.engine.policy_conditions(statuses)) {
+        document.conditions = documents(conditions);
+    }
+    all
+}
+
+/// Statuses without conditions. Conditions depend on all policies of a kind, and take longer.
+pub(crate) fn without_conditions(snapshot: &Snapshot, statuses: &[PolicyStatus]) -> Vec<PolicyStatusDocument> {
+    let document = |status: &PolicyStatus| {
+        let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
+        PolicyStatusDocument {
+            policy: snapshot.policy_ref(status.policy),
+            accepted: Accepted {
+                status: if status.refused.is_none() { "True" } else { "False" },
+                reason: status.refused.map_or("Accepted", |reason| reason.name()),
+                message: status.message(),
+                refused: status.refused,
+            },
+            enforcement: status.enforcement,
+            by: snapshot.policy_refs(&status.by),
+            scopes: ScopeCountsDocument { total, enforced, partial, overridden },
+            effective_targets: None,
+            rules: None,
+            conditions: Vec::new(),
+            has_condition: snapshot.engine.policy(status.policy).blocks.iter().any(|block| block.when.is_some()),
+        }
+    };
+    statuses.iter().map(document).collect()
+}
+
+pub(crate) fn documents(conditions: Vec<StatusCondition>) -> Vec<ConditionDocument> {
+    conditions.into_iter().map(ConditionDocument::from).collect()
+}
+
+impl From<StatusCondition> for ConditionDocument {
+    fn from(condition: StatusCondition) -> Self {
+        let StatusCondition { r#type, is_true, reason, message, observed_generation } = condition;
+        let status = if is_true { "True" } else { "False" };
+        ConditionDocument { r#type, status, reason, message, observed_generation }
     }
 }
 
-impl From<conditions::StatusCondition> for Condition {
-    fn from(condition: conditions::StatusCondition) -> Self {
-        let conditions::StatusCondition { r#type, is_true, reason, message, observed_generation } = condition;
-        Condition { r#type, status: if is_true { "True" } else { "False" }, reason, message, observed_generation }
-    }
-}
-
-/// A target, in the words of its policy.
-pub fn target_words(target: &PolicyTarget) -> String {
-    match &target.spec {
-        TargetSpec::Object { kind, namespace, name, section, .. } => {
-            let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-            let section = section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
-            format!("{kind}/{namespace}{name}{section}")
-        }
-        TargetSpec::Selected(selector) => {
-            let section = selector.section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
-            format!("{}{section} with {}", selector.kind, inline(&selector.labels))
-        }
-        TargetSpec::OwnNamespace => "its namespace".to_owned(),
-        TargetSpec::Host(host) => format!("host {host}"),
-        TargetSpec::Chosen(choice) => {
-            let of: Vec<String> = choice.levels.iter().map(|level| level.to_string().to_lowercase()).collect();
-            let what = choice.labels.as_ref().map(|labels| format!("{}s with {}", of.join("s and "), inline(labels)));
-            let namespaces = choice.namespaces.as_ref().map(|labels| format!("namespaces with {}", inline(labels)));
-            what.into_iter().chain(namespaces).collect::<Vec<_>>().join(" in ")
-        }
+impl PolicyStatusDocument {
+    /// Why the policy is not accepted, or else how much of it is in force: `Conflicted`, `PartiallyEnforced`.
+    pub fn word(&self) -> &'static str {
+        self.accepted.refused.map_or(self.enforcement.name(), |reason| reason.name())
     }
 }

@@ -1,4 +1,4 @@
-//! What to say to somebody whose word is not known: what is near it, or what there is.
+//! Suggestions for names that do not exist: what is near, or what there is.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::fmt;
 use attache_engine::names::nearest;
 use attache_engine::value::Path;
 
-/// The other rules nearest to what somebody calls one: by dotted path, or by its last word.
-pub fn nearest_rules<'p>(rule: &str, paths: impl Iterator<Item = &'p Path>) -> Vec<String> {
+/// The rules that are nearest to `rule`, by dotted path or by the last key of one.
+pub(crate) fn nearest_rules<'p>(rule: &str, paths: impl Iterator<Item = &'p Path>) -> Vec<String> {
     let names = paths.flat_map(|path| {
         let path = path.to_string();
         let last = path.rsplit('.').next().unwrap_or_default().to_owned();
@@ -16,12 +16,13 @@ pub fn nearest_rules<'p>(rule: &str, paths: impl Iterator<Item = &'p Path>) -> V
     nearest(rule, names.filter(|name| name != rule).collect::<BTreeSet<String>>())
 }
 
+/// `did you mean `a` or `b`?`
 pub fn did_you_mean(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
-    format!("did you mean {}?", either(choices))
+    format!("did you mean {}?", one_of(choices))
 }
 
 /// `a`, `b` or `c`, each in backticks.
-pub fn either(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
+pub fn one_of(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
     let mut words: Vec<String> = choices.into_iter().map(|choice| format!("`{choice}`")).collect();
     match (words.pop(), words.is_empty()) {
         (Some(last), false) => format!("{} or {last}", words.join(", ")),
@@ -29,9 +30,9 @@ pub fn either(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
     }
 }
 
-/// The first `most` of them, and how many more there are.
-pub fn listed(all: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> String {
-    let words: Vec<String> = all.into_iter().map(|one| format!("`{one}`")).collect();
+/// The first `most` names, each in backticks, and how many more there are.
+pub fn first_of(names: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> String {
+    let words: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     let shown = words[..words.len().min(most)].join(", ");
     if words.len() > most { format!("{shown} and {} more", words.len() - most) } else { shown }
 }

@@ -1,68 +1,156 @@
-//! How objects connect, and what could not be connected.
+//! How objects connect, and what is refused.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use attache_engine::kinds::LevelName;
+use attache_engine::object::ObjectRef;
 use attache_engine::topology::{Level, NodeId, NodeRef, RefusedLink};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
-use crate::list::API_VERSION;
+use crate::document::API_VERSION;
+use crate::error::QueryError;
+use crate::object_query::ObjectQuery;
 use crate::snapshot::Snapshot;
 
-/// A part of the topology, cut out to be shown. Parents stand before their children.
-#[derive(Debug, Default)]
-pub struct Graph {
-    pub nodes: Vec<Vertex>,
-    /// Indexes of parent and child.
+/// Which part of the topology to show.
+#[derive(Clone, Debug, Default)]
+pub struct TopologyQuery {
+    /// Only what is above and below this object.
+    pub object: Option<ObjectQuery>,
+    /// The namespace of the object. Without an object: only what is above and below the objects in this namespace.
+    pub namespace: Option<String>,
+}
+
+/// A part of the topology.
+#[derive(Clone, Debug, Default)]
+pub struct TopologyGraph {
+    /// The nodes. Parents come before their children.
+    pub nodes: Vec<GraphNode>,
+    /// The positions of parents and children in `nodes`.
     pub edges: Vec<(usize, usize)>,
+    /// The edges that objects ask for and do not get.
     pub refused: Vec<RefusedEdge>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Vertex {
-    /// `Kind/namespace/name#section`.
-    pub id: String,
+/// A node of a graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GraphNode {
+    /// The node.
+    pub id: NodeRef,
+    /// The policies that are attached to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub policies: Vec<String>,
-    /// Nothing for what does not exist and was only asked for.
+    pub policies: Vec<ObjectRef>,
+    /// Its level. `None` if it does not exist: something refers to it.
     #[serde(skip)]
     pub level: Option<Level>,
-    /// The index of the Namespace that it lives in.
+    /// The position of the Namespace that it is in.
     #[serde(skip)]
     pub namespace: Option<usize>,
-    /// How many nodes of the topology this one stands for.
-    #[serde(skip)]
-    pub count: usize,
 }
 
-impl Vertex {
-    /// The name without its section, and the section with its `#`.
-    pub fn parts(&self) -> (&str, &str) {
-        self.id.split_at(self.id.find('#').unwrap_or(self.id.len()))
-    }
-
-    /// A port that nobody attached anything to: showing them all would double every picture.
-    pub fn is_minor(&self) -> bool {
-        self.level == Some(Level::BackendPort) && self.policies.is_empty()
-    }
-
-    pub fn kind(&self) -> &str {
-        self.id.split_once('/').map_or(self.id.as_str(), |(kind, _)| kind)
-    }
-
-    /// What it is, for a caption: `Gateway`, or `Gateway listener`.
-    pub fn what(&self) -> String {
-        what(&self.id)
-    }
+/// An edge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    /// The parent.
+    pub parent: NodeRef,
+    /// The child.
+    pub child: NodeRef,
 }
 
-impl Graph {
-    /// Whether there is nothing in it, or only Namespaces, which are there whenever something is in them.
-    pub fn is_bare(&self) -> bool {
+/// An edge that an object asks for and does not get.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct RefusedEdge {
+    /// The parent.
+    pub parent: NodeRef,
+    /// The child.
+    pub child: NodeRef,
+    /// Why it is refused, in the Gateway API's word.
+    pub reason: &'static str,
+    /// More about the reason.
+    pub message: String,
+}
+
+/// The document `Topology`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TopologyDocument {
+    api_version: &'static str,
+    kind: &'static str,
+    /// The nodes.
+    pub nodes: Vec<GraphNode>,
+    /// The edges. A Namespace is the parent of the highest objects in it.
+    pub edges: Vec<Edge>,
+    /// The edges that objects ask for and do not get.
+    pub refused: Vec<RefusedEdge>,
+}
+
+/// A part of the topology, as a graph.
+pub fn topology(snapshot: &Snapshot, query: &TopologyQuery) -> Result<TopologyGraph, QueryError> {
+    let topology = snapshot.engine.topology();
+    let nodes = match (&query.object, &query.namespace) {
+        (Some(object), namespace) => around(snapshot, &snapshot.nodes(&snapshot.find(object, namespace.as_deref())?)),
+        (None, Some(namespace)) => {
+            let is_here = |(node, _): &(NodeId, _)| snapshot.is_in(*node, Some(namespace));
+            let inside: Vec<NodeId> = topology.nodes().filter(is_here).map(|(node, _)| node).collect();
+            around(snapshot, &inside)
+        }
+        (None, None) => topology.order().to_vec(),
+    };
+    Ok(TopologyGraph::new(snapshot, &nodes))
+}
+
+/// `nodes` with everything above and below them, parents first.
+fn around(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
+    let topology = snapshot.engine.topology();
+    let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
+    topology.order().iter().copied().filter(|node| above.contains(node) || below.contains(node)).collect()
+}
+
+impl TopologyGraph {
+    fn new(snapshot: &Snapshot, nodes: &[NodeId]) -> TopologyGraph {
+        let topology = snapshot.engine.topology();
+        let mut attached: BTreeMap<NodeId, Vec<ObjectRef>> = BTreeMap::new();
+        for attachment in snapshot.engine.attachments().attached() {
+            attached.entry(attachment.node).or_default().push(snapshot.policy_ref(attachment.policy));
+        }
+        let namespaces: BTreeSet<NodeId> = nodes.iter().filter_map(|node| topology.namespace(*node)).collect();
+        // Objects of other kinds are shown if they are connected to something, or have policies.
+        let is_shown = |node: &NodeId| match topology[*node].level {
+            Level::Namespace => false,
+            Level::Other if attached.contains_key(node) => true,
+            Level::Other => !topology.parents(*node).is_empty() || !topology.children(*node).is_empty(),
+            _ => true,
+        };
+        let shown: Vec<NodeId> = namespaces.into_iter().chain(nodes.iter().copied().filter(is_shown)).collect();
+        let at: HashMap<NodeId, usize> = shown.iter().enumerate().map(|(i, node)| (*node, i)).collect();
+        let mut graph = TopologyGraph::default();
+        let ids: Vec<NodeRef> = shown.par_iter().map(|node| snapshot.node_ref(*node)).collect();
+        for ((i, node), id) in shown.iter().enumerate().zip(ids) {
+            graph.nodes.push(GraphNode {
+                id,
+                policies: attached.remove(node).unwrap_or_default(),
+                level: Some(topology[*node].level),
+                namespace: topology.namespace(*node).and_then(|namespace| at.get(&namespace).copied()),
+            });
+            graph.edges.extend(topology.children(*node).iter().filter_map(|child| Some((i, *at.get(child)?))));
+        }
+        let refused = topology.refused(snapshot.engine.objects());
+        graph.refused = if nodes.len() == topology.count() {
+            refused.iter().map(RefusedEdge::from).collect()
+        } else {
+            let known: BTreeSet<&NodeRef> = graph.nodes.iter().map(|node| &node.id).collect();
+            let concerns = |refused: &&RefusedLink| known.contains(&refused.parent) || known.contains(&refused.child);
+            refused.iter().filter(concerns).map(RefusedEdge::from).collect()
+        };
+        graph
+    }
+
+    /// Whether there is nothing in it but Namespaces.
+    pub fn is_empty(&self) -> bool {
         self.nodes.iter().all(|node| node.level == Some(Level::Namespace)) && self.refused.is_empty()
     }
 
+    /// The children of each node.
     pub fn children(&self) -> Vec<Vec<usize>> {
         let mut children = vec![Vec::new(); self.nodes.len()];
         for (parent, child) in &self.edges {
@@ -71,6 +159,7 @@ impl Graph {
         children
     }
 
+    /// The parents of each node.
     pub fn parents(&self) -> Vec<Vec<usize>> {
         let mut parents = vec![Vec::new(); self.nodes.len()];
         for (parent, child) in &self.edges {
@@ -79,10 +168,10 @@ impl Graph {
         parents
     }
 
-    /// Only the nodes that `keep` holds for, and the links between them.
-    pub fn only(self, keep: impl Fn(&Vertex) -> bool) -> Graph {
+    /// The nodes for which `keep` holds, and the edges between them.
+    pub fn filtered(self, keep: impl Fn(&GraphNode) -> bool) -> TopologyGraph {
         let mut at = vec![None; self.nodes.len()];
-        let mut graph = Graph { refused: self.refused, ..Graph::default() };
+        let mut graph = TopologyGraph { refused: self.refused, ..TopologyGraph::default() };
         for (i, node) in self.nodes.into_iter().enumerate().filter(|(_, node)| keep(node)) {
             at[i] = Some(graph.nodes.len());
             graph.nodes.push(node);
@@ -94,8 +183,8 @@ impl Graph {
         graph
     }
 
-    /// The links from each Namespace to the highest objects in it: those that can be reached without passing another
-    /// object of the same namespace.
+    /// The edges from each Namespace to the highest objects in it: those that a path from a root reaches before any
+    /// other object of the namespace.
     pub fn namespace_edges(&self) -> Vec<(usize, usize)> {
         let parents = self.parents();
         let mut edges = Vec::new();
@@ -103,133 +192,67 @@ impl Graph {
         for (i, node) in self.nodes.iter().enumerate() {
             let Some(namespace) = node.namespace else { continue };
             let mut todo = vec![i];
-            let highest = loop {
+            let is_highest = loop {
                 let Some(at) = todo.pop() else { break false };
                 if parents[at].is_empty() {
                     break true;
                 }
                 for parent in &parents[at] {
-                    let other = self.nodes[*parent].namespace != Some(namespace);
-                    if other && std::mem::replace(&mut seen_for[*parent], i) != i {
+                    let is_outside = self.nodes[*parent].namespace != Some(namespace);
+                    if is_outside && std::mem::replace(&mut seen_for[*parent], i) != i {
                         todo.push(*parent);
                     }
                 }
             };
-            if highest {
+            if is_highest {
                 edges.push((namespace, i));
             }
         }
         edges
     }
+
+    /// The graph as a document.
+    pub fn document(self) -> TopologyDocument {
+        let mut edges = self.namespace_edges();
+        edges.extend(&self.edges);
+        edges.sort_unstable();
+        let id = |node: usize| self.nodes[node].id.clone();
+        let edges = edges.iter().map(|(parent, child)| Edge { parent: id(*parent), child: id(*child) }).collect();
+        // A Service that is the parent of routes has two nodes with one name.
+        let mut ids = BTreeSet::new();
+        let nodes = self.nodes.iter().filter(|node| ids.insert(&node.id)).cloned().collect();
+        TopologyDocument { api_version: API_VERSION, kind: "Topology", nodes, edges, refused: self.refused }
+    }
 }
 
-#[derive(Debug, Serialize)]
-struct Edge<'a> {
-    parent: &'a str,
-    child: &'a str,
-}
+impl GraphNode {
+    /// A node that does not exist: something refers to it.
+    pub fn missing(id: NodeRef) -> GraphNode {
+        GraphNode { id, policies: Vec::new(), level: None, namespace: None }
+    }
 
-/// An edge that an object asks for and does not get.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct RefusedEdge {
-    pub parent: String,
-    pub child: String,
-    pub reason: &'static str,
-    pub message: String,
+    /// What the node is: `Gateway`, `Gateway listener`.
+    pub fn kind(&self) -> String {
+        kind_of(&self.id)
+    }
 }
 
 impl From<&RefusedLink> for RefusedEdge {
     fn from(refused: &RefusedLink) -> RefusedEdge {
         RefusedEdge {
-            parent: refused.parent.to_string(),
-            child: refused.child.to_string(),
+            parent: refused.parent.clone(),
+            child: refused.child.clone(),
             reason: refused.reason().as_str(),
             message: refused.cause.to_string(),
         }
     }
 }
 
-/// The document that `topology -o json` prints.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Document<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    nodes: Vec<&'a Vertex>,
-    edges: Vec<Edge<'a>>,
-    refused: &'a [RefusedEdge],
-}
-
-pub fn document(graph: &Graph) -> Document<'_> {
-    let id = |node: &usize| graph.nodes[*node].id.as_str();
-    let mut edges = graph.namespace_edges();
-    edges.extend(&graph.edges);
-    edges.sort_unstable();
-    // A Service in front of routes and behind them is two nodes with one name.
-    let mut names = BTreeSet::new();
-    let nodes = graph.nodes.iter().filter(|node| names.insert(node.id.as_str())).collect();
-    Document {
-        api_version: API_VERSION,
-        kind: "Topology",
-        nodes,
-        edges: edges.iter().map(|(parent, child)| Edge { parent: id(parent), child: id(child) }).collect(),
-        refused: &graph.refused,
-    }
-}
-
-/// `nodes` with everything above and below them, parents first.
-pub fn around(input: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
-    let topology = input.engine.topology();
-    let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
-    topology.order().iter().copied().filter(|node| above.contains(node) || below.contains(node)).collect()
-}
-
-pub fn cut_out(input: &Snapshot, nodes: &[NodeId]) -> Graph {
-    let topology = input.engine.topology();
-    let mut attached: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
-    for attachment in input.engine.attachments().attached() {
-        attached.entry(attachment.node).or_default().push(input.policy(attachment.policy));
-    }
-    let lives_in = nodes.iter().filter_map(|node| topology.namespace(*node));
-    let namespaces: BTreeSet<NodeId> = lives_in.collect();
-    // What stands at no level, links to nothing and carries nothing is there, but has no part in this.
-    let matters = |node: &NodeId| match topology[*node].level {
-        Level::Namespace => false,
-        Level::Other if attached.contains_key(node) => true,
-        Level::Other => !topology.parents(*node).is_empty() || !topology.children(*node).is_empty(),
-        _ => true,
-    };
-    let shown: Vec<NodeId> = namespaces.into_iter().chain(nodes.iter().copied().filter(matters)).collect();
-    let at: HashMap<NodeId, usize> = shown.iter().enumerate().map(|(i, node)| (*node, i)).collect();
-    let mut graph = Graph::default();
-    let names: Vec<String> = shown.par_iter().map(|node| input.name(*node)).collect();
-    for ((i, node), id) in shown.iter().enumerate().zip(names) {
-        graph.nodes.push(Vertex {
-            id,
-            policies: attached.remove(node).unwrap_or_default(),
-            level: Some(topology[*node].level),
-            namespace: topology.namespace(*node).and_then(|namespace| at.get(&namespace).copied()),
-            count: 1,
-        });
-        graph.edges.extend(topology.children(*node).iter().filter_map(|child| Some((i, *at.get(child)?))));
-    }
-    let refused = topology.refused(input.engine.objects());
-    graph.refused = if nodes.len() == topology.count() {
-        refused.iter().map(Into::into).collect()
-    } else {
-        let known = shown.iter().map(|node| topology.node_ref(input.engine.objects(), *node));
-        let known: BTreeSet<NodeRef> = known.collect();
-        let concerns = |refused: &&RefusedLink| known.contains(&refused.parent) || known.contains(&refused.child);
-        refused.iter().filter(concerns).map(Into::into).collect()
-    };
-    graph
-}
-
-/// What a node is, by its name: `Gateway`, `HTTPRoute rule`.
-pub fn what(name: &str) -> String {
-    let kind = name.split_once('/').map_or(name, |(kind, _)| kind);
-    match LevelName::parse(kind).level() {
-        _ if !name.contains('#') => kind.to_owned(),
+/// What a node is, by its object and section: `Gateway`, `HTTPRoute rule`.
+pub fn kind_of(node: &NodeRef) -> String {
+    let kind = &node.object.kind;
+    match node.object_level() {
+        _ if node.section.is_none() => kind.to_string(),
         Level::Route => format!("{kind} rule"),
         Level::Backend => format!("{kind} port"),
         _ => format!("{kind} listener"),

@@ -40,6 +40,7 @@ pub mod problem;
 pub mod reach;
 pub mod request;
 pub mod selector;
+mod serialize;
 pub mod status;
 mod tally;
 pub mod text;

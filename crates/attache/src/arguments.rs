@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use attache_answers::ObjectQuery;
 use attache_cluster::{ClientOptions, ClusterError};
 use attache_engine::kinds::Settings;
+use attache_engine::problem::Problem;
 use clap::{Args, ColorChoice};
+
+use crate::failure::Failure;
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options for every command")]
@@ -131,6 +135,19 @@ impl Global {
         let cluster = if self.reads_cluster() { self.cluster.words() } else { Vec::new() };
         files.chain(cluster).chain(self.infer_unlabelled.then(|| "--infer-unlabelled".to_owned())).collect()
     }
+}
+
+/// The object that `KIND/NAME` or the two words `KIND NAME` name.
+pub fn object(words: &[String]) -> Result<ObjectQuery, Failure> {
+    match ObjectQuery::parse_words(words)? {
+        (object, []) => Ok(object),
+        (_, [more, ..]) => Err(Problem::error(format!("`{more}` is too much")).help("give one object").into()),
+    }
+}
+
+/// The same where words need not be given.
+pub fn optional_object(words: &[String]) -> Result<Option<ObjectQuery>, Failure> {
+    if words.is_empty() { Ok(None) } else { object(words).map(Some) }
 }
 
 #[cfg(test)]

@@ -51,23 +51,23 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Get(commands::get::Get),
-    Describe(commands::describe::Describe),
-    Effective(commands::effective::Effective),
-    Explain(commands::explain::Explain),
-    Reach(commands::reach::Reach),
-    Plan(commands::plan::Plan),
-    Watch(commands::watch::Watch),
-    Audit(commands::audit::Audit),
-    Lint(commands::lint::Lint),
-    Request(commands::request::Request),
-    Status(commands::status::Status),
-    Topology(commands::topology::Topology),
-    Test(commands::test::Test),
-    Completions(commands::completions::Completions),
-    Version(commands::version::Version),
+    Get(commands::get::GetCommand),
+    Describe(commands::describe::DescribeCommand),
+    Effective(commands::effective::EffectiveCommand),
+    Explain(commands::explain::ExplainCommand),
+    Reach(commands::reach::ReachCommand),
+    Plan(commands::plan::PlanCommand),
+    Watch(commands::watch::WatchCommand),
+    Audit(commands::audit::AuditCommand),
+    Lint(commands::lint::LintCommand),
+    Request(commands::request::RequestCommand),
+    Status(commands::status::StatusCommand),
+    Topology(commands::topology::TopologyCommand),
+    Test(commands::test::TestCommand),
+    Completions(commands::completions::CompletionsCommand),
+    Version(commands::version::VersionCommand),
     #[command(hide = true)]
-    Man(commands::man::Man),
+    Man(commands::man::ManCommand),
 }
 
 const STYLES: Styles = Styles::styled()

@@ -270,8 +270,8 @@ fn sections(objects: &Objects, kind: &str, name: &str) -> BTreeSet<String> {
     let whole = format!("{kind}/{}", name.split('#').next().unwrap_or_default());
     let topology = Topology::build(objects, &[]);
     let words = [whole.clone()];
-    let found = ObjectQuery::parse(&words).and_then(|(query, _)| query.find(objects, &topology, None));
-    let node = found.ok().and_then(|target| topology.find(objects, &target.id));
+    let found = ObjectQuery::parse_words(&words).and_then(|(query, _)| query.find(objects, &topology, None));
+    let node = found.ok().and_then(|target| topology.find(objects, &target.object));
     let sections = node.into_iter().flat_map(|node| topology.sections(node));
     let names = sections.filter_map(|section| topology[section].section.as_ref());
     names.map(|section| format!("{whole}#{section}")).collect()

@@ -1,7 +1,8 @@
-//! Why something could not be answered.
+//! Why a command failed.
 
 use std::io;
 
+use attache_answers::QueryError;
 use attache_cluster::ClusterError;
 use attache_engine::problem::Problem;
 
@@ -32,8 +33,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<Box<Problem>> for Failure {
-    fn from(problem: Box<Problem>) -> Failure {
-        Failure::Problem(problem)
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Failure {
+        Problem::from(error).into()
     }
 }

@@ -1,21 +1,34 @@
-//! What lacks a policy that it should have.
+//! Effective targets that lack a policy that is required.
 
-mod document;
 mod requirements;
 
-use attache_engine::audit::{Audited, Requirement, can_be_on};
+use attache_engine::audit::{self, Audited, can_be_on};
 use attache_engine::kinds::PolicyKind;
-use attache_engine::problem::Problem;
-use attache_engine::topology::{Level, NodeId};
+use attache_engine::topology::{Level, NodeRef};
+use serde::Serialize;
 
+use crate::document::API_VERSION;
+use crate::error::QueryError;
 use crate::snapshot::Snapshot;
-use crate::suggestions::{either, nearest_rules};
+use crate::suggestions::nearest_rules;
 
-pub use document::{AuditDocument, audit_document};
-pub use requirements::{Exception, Required, is_day};
+pub use requirements::{Exception, PolicyRequirement, is_date};
 
+/// What to require of what.
+#[derive(Clone, Debug)]
+pub struct AuditQuery {
+    /// The requirements.
+    pub requirements: Vec<PolicyRequirement>,
+    /// The date on which exceptions must hold: `YYYY-MM-DD`.
+    pub date: String,
+    /// Only what is in this namespace.
+    pub namespace: Option<String>,
+}
+
+/// The level at which a policy is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum On {
+#[expect(missing_docs)]
+pub enum AuditLevel {
     Gateway,
     Listener,
     Route,
@@ -24,133 +37,240 @@ pub enum On {
     Workload,
 }
 
-impl On {
-    pub const ALL: [On; 6] = [On::Gateway, On::Listener, On::Route, On::Rule, On::Backend, On::Workload];
+impl AuditLevel {
+    /// Every level.
+    pub const ALL: [AuditLevel; 6] = [
+        AuditLevel::Gateway,
+        AuditLevel::Listener,
+        AuditLevel::Route,
+        AuditLevel::Rule,
+        AuditLevel::Backend,
+        AuditLevel::Workload,
+    ];
 
+    /// The name of the level, in lower case.
     pub fn name(self) -> &'static str {
         match self {
-            On::Gateway => "gateway",
-            On::Listener => "listener",
-            On::Route => "route",
-            On::Rule => "rule",
-            On::Backend => "backend",
-            On::Workload => "workload",
+            AuditLevel::Gateway => "gateway",
+            AuditLevel::Listener => "listener",
+            AuditLevel::Route => "route",
+            AuditLevel::Rule => "rule",
+            AuditLevel::Backend => "backend",
+            AuditLevel::Workload => "workload",
         }
     }
 
-    pub fn parse(name: &str) -> Option<On> {
-        On::ALL.into_iter().find(|on| on.name().eq_ignore_ascii_case(name))
+    /// The level that has a name, in any case.
+    pub fn parse(name: &str) -> Option<AuditLevel> {
+        AuditLevel::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(name))
     }
 
-    pub fn level(self) -> Level {
+    fn level(self) -> Level {
         match self {
-            On::Gateway => Level::Gateway,
-            On::Listener => Level::Listener,
-            On::Route => Level::Route,
-            On::Rule => Level::RouteRule,
-            On::Backend => Level::Backend,
-            On::Workload => Level::Workload,
+            AuditLevel::Gateway => Level::Gateway,
+            AuditLevel::Listener => Level::Listener,
+            AuditLevel::Route => Level::Route,
+            AuditLevel::Rule => Level::RouteRule,
+            AuditLevel::Backend => Level::Backend,
+            AuditLevel::Workload => Level::Workload,
         }
     }
 
-    /// Fails if policies of a kind are never in force there.
-    fn check(self, kind: &PolicyKind) -> Result<(), Box<Problem>> {
+    /// Fails if policies of a kind are never in force at the level.
+    fn check(self, kind: &PolicyKind) -> Result<(), QueryError> {
         if can_be_on(kind, self.level()) {
             return Ok(());
         }
-        let others = On::ALL.into_iter().filter(|on| can_be_on(kind, on.level())).map(On::name);
-        let help = match others.clone().next() {
-            Some(_) => format!("it can be required on {}", either(others)),
-            None => "leave that away: it is required wherever it takes effect".to_owned(),
-        };
-        let level = self.name();
-        Err(Problem::error(format!("{} is never in force on a {level}", kind.full_name())).help(help).into())
+        let levels = AuditLevel::ALL.into_iter().filter(|level| can_be_on(kind, level.level()));
+        let levels = levels.map(AuditLevel::name).collect();
+        Err(QueryError::NeverInForce { kind: kind.full_name(), level: self.name(), levels })
     }
 }
 
-/// What came of one requirement.
-#[derive(Debug)]
-pub struct Finding {
-    pub required: Required,
+/// The document `Audit`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditDocument {
+    api_version: &'static str,
+    kind: &'static str,
+    /// One item for each requirement.
+    pub items: Vec<RequirementResult>,
+}
+
+/// What lacks a required policy.
+#[derive(Clone, Debug, Serialize)]
+pub struct RequirementResult {
+    /// The requirement: `KIND` or `KIND:RULE`.
+    pub require: String,
+    /// How many targets were checked.
     pub checked: usize,
-    pub lacking: Vec<Audited>,
-    pub excepted: Vec<(Audited, Exception)>,
-    pub idle: Vec<Idle>,
-    /// Rules that may have been meant, where nothing has the one that is required.
-    pub near: Vec<String>,
+    /// The targets that lack the policy.
+    pub missing: Vec<MissingPolicy>,
+    /// The targets that lack it, and need not have it.
+    pub excepted: Vec<ExceptedTarget>,
+    /// The exceptions that except nothing.
+    pub idle: Vec<UnusedException>,
+    /// The required rule, and the rules with a similar name that are in force, if nothing that is in force has it.
+    #[serde(skip)]
+    pub near: Option<(String, Vec<String>)>,
 }
 
-/// An exception by which nothing is excepted.
-#[derive(Debug)]
-pub struct Idle {
-    pub exception: Exception,
-    pub why: Why,
+/// A target that lacks a policy.
+#[derive(Clone, Debug, Serialize)]
+pub struct MissingPolicy {
+    /// The target.
+    pub target: NodeRef,
+    /// How many scopes it has.
+    pub scopes: u64,
+    /// In how many of them it lacks the policy.
+    pub lacking: u64,
 }
 
-#[derive(Debug)]
-pub enum Why {
+/// A target that lacks a policy, and need not have it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExceptedTarget {
+    /// The target.
+    #[serde(flatten)]
+    pub missing: MissingPolicy,
+    /// Why it need not have the policy.
+    pub reason: String,
+    /// The last date on which it need not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+/// An exception that excepts nothing.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnusedException {
+    /// The object as the requirement writes it.
+    pub object: String,
+    /// The reason that it gives.
+    pub reason: String,
+    /// The last date on which it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Why it excepts nothing.
+    pub why: UnusedBecause,
+    /// If the object is not found: more about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// If the object is not found: what to do.
+    #[serde(skip)]
+    pub help: Option<String>,
+}
+
+/// Why an exception excepts nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum UnusedBecause {
+    /// Its last date has passed.
     Over,
+    /// The object has the policy.
     NotNeeded,
-    NotFound(Box<Problem>),
+    /// The object does not exist.
+    NotFound,
 }
 
-/// Checks one requirement, on `today`, in one namespace or in all.
-pub fn check(
-    input: &Snapshot,
-    required: Required,
-    today: &str,
-    namespace: Option<&str>,
-) -> Result<Finding, Box<Problem>> {
-    let requirement = Requirement {
-        kind: input.kind_named(&required.kind)?,
-        rule: required.rule.clone(),
-        on: required.on.map(On::level),
-    };
-    if let Some(on) = required.on {
-        on.check(input.engine.kinds().get(requirement.kind))?;
+/// Checks every requirement.
+pub fn audit(snapshot: &Snapshot, query: &AuditQuery) -> Result<AuditDocument, QueryError> {
+    let items = query.requirements.iter().map(|requirement| check(snapshot, requirement, query));
+    Ok(AuditDocument { api_version: API_VERSION, kind: "Audit", items: items.collect::<Result<_, _>>()? })
+}
+
+impl AuditDocument {
+    /// Whether nothing lacks what is required.
+    pub fn is_satisfied(&self) -> bool {
+        self.items.iter().all(|item| item.missing.is_empty())
     }
-    let (objects, topology) = (input.engine.objects(), input.engine.topology());
-    let is_here = |node: NodeId| input.is_in(node, namespace);
-    let audited: Vec<Audited> = input.engine.audit(&requirement).into_iter().filter(|it| is_here(it.node)).collect();
-    let (mut lacking, mut excepted, mut idle) = (audited.clone(), Vec::new(), Vec::new());
-    lacking.retain(|it| it.lacking > 0);
+}
+
+fn check(
+    snapshot: &Snapshot,
+    required: &PolicyRequirement,
+    query: &AuditQuery,
+) -> Result<RequirementResult, QueryError> {
+    let requirement = audit::Requirement {
+        kind: snapshot.kind_named(&required.kind)?,
+        rule: required.rule.clone(),
+        on: required.level.map(AuditLevel::level),
+    };
+    if let Some(level) = required.level {
+        level.check(snapshot.engine.kinds().get(requirement.kind))?;
+    }
+    let namespace = query.namespace.as_deref();
+    let mut audited: Vec<Audited> = snapshot.engine.audit(&requirement);
+    audited.retain(|it| snapshot.is_in(it.node, namespace));
+    let checked = audited.len();
+    let mut missing = audited;
+    missing.retain(|it| it.lacking > 0);
+    let mut excepted: Vec<(Audited, &Exception)> = Vec::new();
+    let mut idle = Vec::new();
     for exception in &required.exceptions {
-        let target = match exception.query.find(objects, topology, None) {
-            Ok(target) => target,
-            Err(problem) => {
-                idle.push(Idle { exception: exception.clone(), why: Why::NotFound(problem) });
+        let object = match snapshot.find(&exception.query, None) {
+            Ok(object) => object,
+            Err(error) => {
+                idle.push(UnusedException::not_found(exception, &error));
                 continue;
             }
         };
-        // Elsewhere it may be needed.
-        if namespace.is_some_and(|namespace| target.id.namespace != namespace) {
+        // It may be needed in another namespace.
+        if namespace.is_some_and(|namespace| object.object.namespace != namespace) {
             continue;
         }
-        if exception.is_over(today) {
-            idle.push(Idle { exception: exception.clone(), why: Why::Over });
+        if exception.is_over(&query.date) {
+            idle.push(UnusedException::new(exception, UnusedBecause::Over));
             continue;
         }
-        let (excused, others): (Vec<Audited>, _) =
-            lacking.into_iter().partition(|it| target.has(it.node, objects, topology));
-        lacking = others;
-        if excused.is_empty() {
-            idle.push(Idle { exception: exception.clone(), why: Why::NotNeeded });
+        let is_excepted = |it: &Audited| includes(&object, &snapshot.node_ref(it.node));
+        let (here, others): (Vec<Audited>, Vec<Audited>) = missing.into_iter().partition(is_excepted);
+        missing = others;
+        if here.is_empty() {
+            idle.push(UnusedException::new(exception, UnusedBecause::NotNeeded));
         }
-        excepted.extend(excused.into_iter().map(|it| (it, exception.clone())));
+        excepted.extend(here.into_iter().map(|it| (it, exception)));
     }
     excepted.sort_by_key(|(it, _)| it.node);
-    Ok(Finding { near: near(input, &requirement), checked: audited.len(), required, lacking, excepted, idle })
+    let document =
+        |it: &Audited| MissingPolicy { target: snapshot.node_ref(it.node), scopes: it.scopes, lacking: it.lacking };
+    let excepted = excepted.iter().map(|(it, exception)| ExceptedTarget {
+        missing: document(it),
+        reason: exception.reason.clone(),
+        until: exception.until.clone(),
+    });
+    Ok(RequirementResult {
+        require: required.to_string(),
+        checked,
+        missing: missing.iter().map(document).collect(),
+        excepted: excepted.collect(),
+        idle,
+        near: near(snapshot, &requirement),
+    })
 }
 
-/// The rules that may have been meant, if nothing that is in force has the one that is required.
-fn near(input: &Snapshot, requirement: &Requirement) -> Vec<String> {
-    let (Some(rule), Some(model)) = (&requirement.rule, input.engine.model(requirement.kind)) else {
-        return Vec::new();
-    };
-    let view = input.engine.view();
+/// Whether a node is an object, or a section of it.
+fn includes(object: &NodeRef, node: &NodeRef) -> bool {
+    object.object == node.object && (object.section.is_none() || object.section == node.section)
+}
+
+impl UnusedException {
+    fn new(exception: &Exception, why: UnusedBecause) -> UnusedException {
+        let Exception { object, reason, until, .. } = exception.clone();
+        UnusedException { object, reason, until, why, message: None, help: None }
+    }
+
+    fn not_found(exception: &Exception, error: &QueryError) -> UnusedException {
+        let unused = UnusedException::new(exception, UnusedBecause::NotFound);
+        UnusedException { message: Some(error.to_string()), help: error.help(), ..unused }
+    }
+}
+
+/// The required rule and those with a similar name, if nothing that is in force has the rule.
+fn near(snapshot: &Snapshot, requirement: &audit::Requirement) -> Option<(String, Vec<String>)> {
+    let (rule, model) = (requirement.rule.as_ref()?, snapshot.engine.model(requirement.kind)?);
+    let view = snapshot.engine.view();
     let effective = || model.scope_counts(view).iter().map(|(chain, _)| model.effective(view, *chain));
     if effective().any(|effective| requirement.is_met_by(effective)) {
-        return Vec::new();
+        return None;
     }
-    nearest_rules(rule, effective().flat_map(|effective| effective.origins.iter().map(|it| &it.path)))
+    let near = nearest_rules(rule, effective().flat_map(|effective| effective.origins.iter().map(|it| &it.path)));
+    (!near.is_empty()).then(|| (rule.clone(), near))
 }

@@ -1,4 +1,4 @@
-//! What an audit requires: from the command line, or from a file with exceptions.
+//! What an audit requires, and the exceptions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,66 +7,69 @@ use attache_engine::problem::Problem;
 use attache_engine::text;
 use attache_engine::value::Value;
 
-use super::On;
+use super::AuditLevel;
+use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
 
+/// A policy, or a rule of one, that must be in force.
 #[derive(Clone, Debug)]
-pub struct Required {
+pub struct PolicyRequirement {
+    /// The policy kind, as a user writes it.
     pub kind: String,
+    /// The rule: a name, or a dotted path.
     pub rule: Option<String>,
-    pub on: Option<On>,
+    /// Where it must be in force. `None` means the effective targets of the kind.
+    pub level: Option<AuditLevel>,
+    /// What need not have it.
     pub exceptions: Vec<Exception>,
 }
 
-/// Something that need not have what is required, for a reason, and maybe until a day.
+/// An object that need not have a required policy.
 #[derive(Clone, Debug)]
 pub struct Exception {
-    /// As it is written.
+    /// The object, as the requirement writes it.
     pub object: String,
+    /// The same, parsed.
     pub query: ObjectQuery,
+    /// Why it need not have the policy.
     pub reason: String,
-    /// `YYYY-MM-DD`, the last day on which it holds.
+    /// The last date on which it need not: `YYYY-MM-DD`.
     pub until: Option<String>,
 }
 
 impl Exception {
-    pub fn is_over(&self, today: &str) -> bool {
+    /// Whether its last date has passed.
+    pub(super) fn is_over(&self, today: &str) -> bool {
         self.until.as_deref().is_some_and(|until| until < today)
     }
 }
 
-impl fmt::Display for Required {
+/// `KIND` or `KIND:RULE`.
+impl fmt::Display for PolicyRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         self.rule.as_ref().map_or(Ok(()), |rule| write!(f, ":{rule}"))
     }
 }
 
-impl fmt::Display for Exception {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)?;
-        self.until.as_ref().map_or(Ok(()), |until| write!(f, " (until {until})"))
-    }
-}
-
-impl Required {
+impl PolicyRequirement {
     /// Reads `KIND` or `KIND:RULE`.
-    pub fn parse(word: &str, on: Option<On>) -> Required {
+    pub fn parse(word: &str, level: Option<AuditLevel>) -> PolicyRequirement {
         let (kind, rule) = match word.split_once(':') {
             Some((kind, rule)) => (kind, Some(rule.to_owned())),
             None => (word, None),
         };
-        Required { kind: kind.to_owned(), rule, on, exceptions: Vec::new() }
+        PolicyRequirement { kind: kind.to_owned(), rule, level, exceptions: Vec::new() }
     }
 
     /// Reads a file of requirements.
-    pub fn read(name: &Arc<str>, text: &str) -> Result<Vec<Required>, Box<Problem>> {
+    pub fn read(name: &Arc<str>, text: &str) -> Result<Vec<PolicyRequirement>, QueryError> {
         let problem = |message: String| Problem::error(message).in_file(name);
         let value = text::read_value(text).map_err(|problem| problem.in_file(name))?;
         let list = value.list_at("requirements");
         if list.is_empty() {
             let help = "write `requirements:` and a list with `require`, `level` and `exceptions`";
-            return Err(problem("there are no `requirements` in it".to_owned()).help(help).into());
+            return Err(problem("it has no `requirements`".to_owned()).help(help).into());
         }
         let each = list.iter().enumerate();
         each.map(|(i, item)| {
@@ -76,27 +79,27 @@ impl Required {
     }
 }
 
-fn requirement(item: &Value) -> Result<Required, String> {
+fn requirement(item: &Value) -> Result<PolicyRequirement, String> {
     let word = item.get_str("require").ok_or("`require` is missing: KIND or KIND:RULE")?;
     // Not `on`: kubectl reads that as `true`.
-    let on = match item.get_str("level") {
-        Some(text) => Some(On::parse(text).ok_or_else(|| format!("unknown level `{text}`"))?),
+    let level = match item.get_str("level") {
+        Some(text) => Some(AuditLevel::parse(text).ok_or_else(|| format!("unknown level `{text}`"))?),
         None => None,
     };
     const FIELDS: [&str; 3] = ["require", "level", "exceptions"];
     if let Some((field, _)) = item.entries().iter().find(|(field, _)| !FIELDS.contains(&field.as_str())) {
         return Err(format!("unknown field `{field}`: there are `require`, `level` and `exceptions`"));
     }
-    let mut required = Required::parse(word, on);
+    let mut required = PolicyRequirement::parse(word, level);
     for (i, exception) in item.list_at("exceptions").iter().enumerate() {
         let text = |key: &str| exception.get_str(key).map(str::to_owned);
         let missing = |key: &str| format!("exceptions[{i}]: `{key}` is missing");
         let until = text("until");
-        if let Some(day) = until.as_deref().filter(|day| !is_day(day)) {
-            return Err(format!("exceptions[{i}]: `{day}` is not a day: write YYYY-MM-DD"));
+        if let Some(day) = until.as_deref().filter(|day| !is_date(day)) {
+            return Err(format!("exceptions[{i}]: `{day}` is not a date: write YYYY-MM-DD"));
         }
         let object = text("object").ok_or_else(|| missing("object"))?;
-        let query = ObjectQuery::parse(std::slice::from_ref(&object)).map_err(|_| not_an_object(i, &object))?.0;
+        let query = object.parse().map_err(|_: QueryError| not_an_object(i, &object))?;
         required.exceptions.push(Exception {
             object,
             query,
@@ -108,10 +111,10 @@ fn requirement(item: &Value) -> Result<Required, String> {
 }
 
 fn not_an_object(i: usize, object: &str) -> String {
-    format!("exceptions[{i}]: `{object}` is not an object: write KIND/NAMESPACE/NAME, with #SECTION for a part of it")
+    format!("exceptions[{i}]: `{object}` is not an object: write KIND/NAMESPACE/NAME, with #SECTION for a section")
 }
 
-/// Whether this is a day as `YYYY-MM-DD`.
-pub fn is_day(text: &str) -> bool {
+/// Whether a text is a date as `YYYY-MM-DD`.
+pub fn is_date(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok() && text.len() == 10
 }

@@ -1,19 +1,21 @@
-//! What goes when an object is deleted.
+//! What the cluster deletes with an object.
 
 use attache_engine::object::{Object, ObjectRef};
 use attache_engine::text::described_kind;
+use serde::Serialize;
 
 /// An object that is deleted, and what the cluster deletes with it.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deletion {
+    /// The object.
     pub object: ObjectRef,
-    /// What lives in a Namespace, or is of the kind that a CRD defines, in order.
+    /// The objects in a Namespace, or of the kind that a CRD defines, sorted.
     pub with: Vec<ObjectRef>,
 }
 
 impl Deletion {
-    /// The deletion of an object among others.
-    pub fn new<'o>(object: ObjectRef, all: impl Iterator<Item = &'o Object> + Clone) -> Deletion {
+    /// The deletion of an object among all objects.
+    pub(super) fn new<'o>(object: ObjectRef, all: impl Iterator<Item = &'o Object> + Clone) -> Deletion {
         let is = |group: &str, kind: &str| object.group == group && object.kind == kind;
         let mut with: Vec<ObjectRef> = Vec::new();
         if is("", "Namespace") {
@@ -28,8 +30,8 @@ impl Deletion {
         Deletion { object, with }
     }
 
-    /// The object, and all that goes with it.
-    pub fn all(&self) -> impl Iterator<Item = &ObjectRef> {
+    /// The object, and everything that is deleted with it.
+    pub(super) fn all(&self) -> impl Iterator<Item = &ObjectRef> {
         [&self.object].into_iter().chain(&self.with)
     }
 }

@@ -1,10 +1,10 @@
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use attache_answers::audit::{On, Required, audit_document, check, is_day};
+use attache_answers::audit::{AuditDocument, AuditLevel, AuditQuery, PolicyRequirement, audit, is_date};
 use attache_engine::problem::Problem;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,7 +14,7 @@ use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
-use crate::render::audit::write_finding;
+use crate::render::audit::write_result;
 use crate::verdict::Verdict;
 
 /// Show what lacks a policy that it should have
@@ -40,13 +40,13 @@ A file of requirements:
     - {object: HTTPRoute/shop/health, reason: has nothing to hide, until: 2027-03-31}
 
 Exit code 2 if it could not be looked at: a kind, a namespace or a level that is not there.")]
-pub struct Audit {
+pub struct AuditCommand {
     /// What must be in force
     #[arg(long, value_name = "KIND[:RULE]")]
     require: Vec<String>,
     /// On what; the effective targets of the kind if nothing is said
     #[arg(long, value_name = "LEVEL", value_parser = levels())]
-    on: Option<On>,
+    on: Option<AuditLevel>,
     /// A file with requirements and exceptions
     #[arg(long, value_name = "FILE")]
     requirements: Option<PathBuf>,
@@ -61,73 +61,75 @@ pub struct Audit {
 /// How many are shown before the rest is only counted.
 const MOST: usize = 20;
 
-impl Audit {
+impl AuditCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let required = gather(&self.require, self.on, self.requirements.as_deref())?;
-        let today = day(self.date.as_deref())?;
-        let Input { snapshot: input, verdict } = Input::read_somewhere(global, screen)?;
-        if self.output == Some(Format::Wide) {
-            screen.widen();
-        }
-        let mut findings = Vec::new();
-        for required in required {
-            findings.push(check(&input, required, &today, global.namespace.as_deref())?);
-        }
-        match self.output {
-            Some(Format::Json) => screen.json(&audit_document(&input, &findings))?,
-            Some(Format::Yaml) => screen.yaml(&audit_document(&input, &findings))?,
+        let query =
+            AuditQuery { requirements: self.requirements()?, date: self.date()?, namespace: global.namespace.clone() };
+        let input = Input::read_in_namespace(global, screen)?;
+        let document = audit(&input.snapshot, &query)?;
+        self.write(&document, screen)?;
+        Ok(if document.is_satisfied() { input.verdict() } else { Verdict::No })
+    }
+
+    fn write(&self, document: &AuditDocument, screen: &mut Screen) -> io::Result<()> {
+        let most = match self.output {
+            Some(Format::Json) => return screen.json(document),
+            Some(Format::Yaml) => return screen.yaml(document),
             Some(Format::Name) => {
-                let lacking = findings.iter().flat_map(|finding| &finding.lacking);
-                lacking.into_iter().try_for_each(|it| writeln!(screen, "{}", input.name(it.node)))?;
+                let mut missing = document.items.iter().flat_map(|result| &result.missing);
+                return missing.try_for_each(|it| writeln!(screen, "{}", it.target));
             }
-            None | Some(Format::Wide) => {
-                let most = if self.output.is_none() { MOST } else { usize::MAX };
-                for (i, finding) in findings.iter().enumerate() {
-                    if i > 0 {
-                        writeln!(screen)?;
-                    }
-                    write_finding(&input, finding, most, screen)?;
-                }
+            None => MOST,
+            Some(Format::Wide) => {
+                screen.widen();
+                usize::MAX
+            }
+        };
+        for (i, result) in document.items.iter().enumerate() {
+            if i > 0 {
+                writeln!(screen)?;
+            }
+            write_result(result, most, screen)?;
+        }
+        Ok(())
+    }
+
+    /// The requirements of the command line and of the file.
+    fn requirements(&self) -> Result<Vec<PolicyRequirement>, Failure> {
+        let words = self.require.iter();
+        let mut all: Vec<PolicyRequirement> = words.map(|word| PolicyRequirement::parse(word, self.on)).collect();
+        if let Some(file) = &self.requirements {
+            all.extend(read(file)?);
+        }
+        if all.is_empty() {
+            let help = "say what with `--require KIND[:RULE]` or `--requirements FILE`";
+            return Err(Problem::error("nothing is required").help(help).into());
+        }
+        Ok(all)
+    }
+
+    /// The date that is given, or today.
+    fn date(&self) -> Result<String, Failure> {
+        match &self.date {
+            Some(date) if is_date(date) => Ok(date.clone()),
+            Some(other) => Err(Problem::error(format!("`{other}` is not a day")).help("write YYYY-MM-DD").into()),
+            None => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let today = jiff::Timestamp::from_second(now.as_secs().try_into().unwrap_or(0)).unwrap_or_default();
+                Ok(today.to_string().chars().take(10).collect())
             }
         }
-        let lacking = findings.iter().any(|finding| !finding.lacking.is_empty());
-        Ok(if lacking { Verdict::No } else { verdict })
     }
 }
 
-/// All requirements that were given.
-fn gather(words: &[String], on: Option<On>, file: Option<&Path>) -> Result<Vec<Required>, Failure> {
-    let mut all: Vec<Required> = words.iter().map(|word| Required::parse(word, on)).collect();
-    if let Some(file) = file {
-        all.extend(read(file)?);
-    }
-    if all.is_empty() {
-        let help = "say what with `--require KIND[:RULE]` or `--requirements FILE`";
-        return Err(Problem::error("nothing is required").help(help).into());
-    }
-    Ok(all)
-}
-
-/// The day that was given, or today.
-fn day(given: Option<&str>) -> Result<String, Failure> {
-    match given {
-        Some(day) if is_day(day) => Ok(day.to_owned()),
-        Some(other) => Err(Problem::error(format!("`{other}` is not a day")).help("write YYYY-MM-DD").into()),
-        None => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let today = jiff::Timestamp::from_second(now.as_secs().try_into().unwrap_or(0)).unwrap_or_default();
-            Ok(today.to_string().chars().take(10).collect())
-        }
-    }
-}
-
-fn read(file: &Path) -> Result<Vec<Required>, Failure> {
+fn read(file: &Path) -> Result<Vec<PolicyRequirement>, Failure> {
     let name: Arc<str> = file.display().to_string().into();
     let text =
         fs::read_to_string(file).map_err(|error| Problem::error(format!("cannot be read: {error}")).in_file(&name))?;
-    Ok(Required::read(&name, &text)?)
+    Ok(PolicyRequirement::read(&name, &text)?)
 }
 
-fn levels() -> impl TypedValueParser<Value = On> {
-    PossibleValuesParser::new(On::ALL.map(On::name)).try_map(|name| On::parse(&name).ok_or("unknown level"))
+fn levels() -> impl TypedValueParser<Value = AuditLevel> {
+    let names = AuditLevel::ALL.map(AuditLevel::name);
+    PossibleValuesParser::new(names).try_map(|name| AuditLevel::parse(&name).ok_or("unknown level"))
 }

@@ -19,7 +19,7 @@ Examples:
   source <(attache completions bash)
   attache completions zsh > ~/.zfunc/_attache
   attache completions fish > ~/.config/fish/completions/attache.fish")]
-pub struct Completions {
+pub struct CompletionsCommand {
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
@@ -31,7 +31,7 @@ enum Shell {
     Fish,
 }
 
-impl Completions {
+impl CompletionsCommand {
     pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
         if screen.invocation.program != Program::Attache {
             let help = "link this program as `kubectl_complete-attache` too, beside `kubectl-attache`";

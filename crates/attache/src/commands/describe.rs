@@ -1,16 +1,14 @@
 use std::io;
 
+use attache_answers::describe::{DescribeQuery, Description, describe};
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 
-use crate::arguments::Global;
+use crate::arguments::{Global, object};
 use crate::failure::Failure;
-use crate::input::{Input, target};
+use crate::input::Input;
 use crate::render::Screen;
 use crate::render::describe::DescribeView;
 use crate::verdict::Verdict;
-use attache_answers::describe::{Description, problems};
-use attache_answers::describe::{describe_object, describe_policy};
 
 /// Show everything about one object on one screen
 ///
@@ -24,7 +22,7 @@ Examples:
   attache describe gateway/main#https -f manifests/
   attache describe ns/baker -f manifests/
   attache describe retrypolicy/be-patient -f manifests/")]
-pub struct Describe {
+pub struct DescribeCommand {
     /// The object, or the policy
     #[arg(value_name = "OBJECT", num_args = 1..=2, required = true)]
     object: Vec<String>,
@@ -40,45 +38,32 @@ enum DescribeFormat {
     Json,
 }
 
-impl DescribeFormat {
-    fn write(self, document: &impl Serialize, screen: &mut Screen) -> io::Result<()> {
-        match self {
-            DescribeFormat::Yaml => screen.yaml(document),
-            DescribeFormat::Json | DescribeFormat::Wide => screen.json(document),
-        }
-    }
-}
-
 /// How many names are shown before the rest is only counted, and how many lines of what is in force.
 const MOST: usize = 6;
 const MOST_LINES: usize = 10;
 
-impl Describe {
+impl DescribeCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
-        let target = target(&input, &self.object, global)?.0;
-        let wide = self.output == Some(DescribeFormat::Wide);
-        if wide {
-            screen.widen();
-        }
-        let view = DescribeView {
-            input: &input,
-            most: if wide { usize::MAX } else { MOST },
-            most_lines: if wide { usize::MAX } else { MOST_LINES },
-        };
-        if let Some(policy) = input.engine.find_policy(&target.id) {
-            let problems = problems(&input, &target);
-            match self.output {
-                None | Some(DescribeFormat::Wide) => view.policy(policy, &problems, screen)?,
-                Some(format) => format.write(&describe_policy(&input, policy, &problems), screen)?,
+        let input = Input::read(global, screen)?;
+        let query = DescribeQuery { object: object(&self.object)?, namespace: global.namespace.clone() };
+        let description = describe(&input.snapshot, &query)?;
+        self.write(&description, screen)?;
+        Ok(input.verdict())
+    }
+
+    fn write(&self, description: &Description, screen: &mut Screen) -> io::Result<()> {
+        let view = match self.output {
+            Some(DescribeFormat::Json) => return screen.json(description),
+            Some(DescribeFormat::Yaml) => return screen.yaml(description),
+            None => DescribeView { most: MOST, most_lines: MOST_LINES },
+            Some(DescribeFormat::Wide) => {
+                screen.widen();
+                DescribeView { most: usize::MAX, most_lines: usize::MAX }
             }
-            return Ok(verdict);
+        };
+        match description {
+            Description::Object(object) => view.object(object, screen),
+            Description::Policy(policy) => view.policy(policy, screen),
         }
-        let object = Description::new(&input, target);
-        match self.output {
-            None | Some(DescribeFormat::Wide) => view.object(&object, screen)?,
-            Some(format) => format.write(&describe_object(&input, &object), screen)?,
-        }
-        Ok(verdict)
     }
 }

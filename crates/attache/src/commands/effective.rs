@@ -1,24 +1,16 @@
-use attache_answers::Snapshot;
-use std::collections::BTreeSet;
 use std::io::Write;
 
-use attache_engine::model::Model;
-use attache_engine::policy::PolicyId;
+use attache_answers::effective::{EffectivePolicies, EffectiveQuery};
 use clap::Args;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use serde::Serialize;
 
 use super::Format;
-use crate::arguments::Global;
+use crate::arguments::{Global, optional_object};
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::render::effective::{EffectiveView, write_nothing};
+use crate::render::Screen;
+use crate::render::effective::{write_group, write_nothing};
 use crate::render::style::{DIM, paint};
-use crate::render::{Screen, cut};
 use crate::verdict::Verdict;
-use attache_answers::effective::{EffectivePolicy, effective_policy, says_something};
-use attache_answers::scopes::{Focus, Group};
-use attache_answers::{List, Stream};
 
 /// How many answers, names or lost values are shown before the rest is only counted.
 const MOST: usize = 6;
@@ -37,7 +29,7 @@ Examples:
   attache effective httproute/cakes -f manifests/
   attache effective gateway/main --kind retrypolicy -f manifests/
   attache effective -o json -f manifests/ | jq '.items[].spec'")]
-pub struct Effective {
+pub struct EffectiveCommand {
     /// Only what is in force here
     #[arg(value_name = "OBJECT", num_args = 0..=2)]
     object: Vec<String>,
@@ -49,79 +41,60 @@ pub struct Effective {
     output: Option<Format>,
 }
 
-impl Effective {
+impl EffectiveCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
-        if self.output == Some(Format::Wide) {
-            screen.widen();
-        }
-        let focus = Focus::parse(&input, &self.object, global.namespace.as_deref())?;
-        let models = input.models(self.kind.as_deref(), &focus)?;
+        let input = Input::read(global, screen)?;
+        let query = EffectiveQuery {
+            object: optional_object(&self.object)?,
+            kind: self.kind.clone(),
+            namespace: global.namespace.clone(),
+        };
+        let effective = EffectivePolicies::find(&input.snapshot, &query)?;
         match self.output {
-            Some(Format::Json) => screen.json(&document(&input, &focus, &models))?,
-            Some(Format::Yaml) => screen.yaml(&document(&input, &focus, &models))?,
+            Some(Format::Json) => screen.json(&effective.list())?,
+            Some(Format::Yaml) => screen.yaml(&effective.list())?,
             Some(Format::Name) => {
-                for policy in in_force(&input, &focus, &models) {
-                    writeln!(screen, "{}", input.policy(policy))?;
-                }
+                effective.policies().iter().try_for_each(|policy| writeln!(screen, "{policy}"))?;
             }
-            None | Some(Format::Wide) => {
-                let view = EffectiveView { input: &input, most: if self.output.is_none() { MOST } else { usize::MAX } };
-                let mut shown = false;
-                let groups: Vec<Vec<Group>> = models.par_iter().map(|model| focus.groups(&input, model)).collect();
-                for (model, groups) in models.iter().zip(groups) {
-                    let count = cut(groups.len(), view.most);
-                    for group in &groups[..count] {
-                        if shown {
-                            writeln!(screen)?;
-                        }
-                        view.group(model, group, screen)?;
-                        shown = true;
-                    }
-                    if count < groups.len() {
-                        let kind = model.kind.full_name();
-                        let more = format!(
-                            "and {} more answers for {kind}: {}",
-                            groups.len() - count,
-                            screen.invocation.in_full()
-                        );
-                        writeln!(screen, "\n{}", paint(DIM, more))?;
-                    }
-                }
-                if !shown {
-                    let place = match (self.object.is_empty(), &global.namespace) {
-                        (false, _) => "here".to_owned(),
-                        (true, Some(namespace)) => format!("in namespace `{namespace}`"),
-                        (true, None) => "anywhere".to_owned(),
-                    };
-                    write_nothing(&input, &models, &place, screen)?;
-                }
+            None => self.write(&effective, MOST, global, screen)?,
+            Some(Format::Wide) => {
+                screen.widen();
+                self.write(&effective, usize::MAX, global, screen)?;
             }
         }
-        Ok(verdict)
+        Ok(input.verdict())
     }
-}
 
-fn document(input: &Snapshot, focus: &Focus, models: &[Model]) -> impl Serialize {
-    let items = Stream::new(move |item: &mut dyn FnMut(EffectivePolicy)| {
-        for model in models {
-            focus.scopes(input, model, &mut |scope| {
-                if says_something(model.effective(input.engine.view(), scope.chain)) {
-                    item(effective_policy(input, model, &scope));
+    fn write(
+        &self,
+        effective: &EffectivePolicies,
+        most: usize,
+        global: &Global,
+        screen: &mut Screen,
+    ) -> Result<(), Failure> {
+        let mut is_first = true;
+        for kind in effective.groups(most) {
+            for group in &kind.groups {
+                if !is_first {
+                    writeln!(screen)?;
                 }
-            });
+                write_group(group, most, screen)?;
+                is_first = false;
+            }
+            if kind.more > 0 {
+                let (more, see) = (kind.more, screen.invocation.in_full());
+                let text = format!("and {more} more answers for {}: {see}", kind.policy_kind);
+                writeln!(screen, "\n{}", paint(DIM, text))?;
+            }
         }
-    });
-    List::new("EffectivePolicyList", items)
-}
-
-fn in_force(input: &Snapshot, focus: &Focus, models: &[Model]) -> BTreeSet<PolicyId> {
-    let mut policies = BTreeSet::new();
-    for model in models {
-        for group in focus.groups(input, model) {
-            let outcomes = &model.effective(input.engine.view(), group.chain).outcomes;
-            policies.extend(outcomes.iter().filter(|(_, outcome)| outcome.contributes).map(|(policy, _)| *policy));
+        if is_first {
+            let place = match (self.object.is_empty(), &global.namespace) {
+                (false, _) => "here".to_owned(),
+                (true, Some(namespace)) => format!("in namespace `{namespace}`"),
+                (true, None) => "anywhere".to_owned(),
+            };
+            write_nothing(effective.nothing_in_force(), &place, screen)?;
         }
+        Ok(())
     }
-    policies
 }

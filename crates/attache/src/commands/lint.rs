@@ -1,4 +1,6 @@
-use attache_engine::lint::{Finding, RULES, Rule, lint};
+use attache_answers::did_you_mean;
+use attache_answers::lint::{FindingDocument, FindingList, lint};
+use attache_engine::lint::{RULES, Rule};
 use attache_engine::names::nearest;
 use attache_engine::problem::{Problem, Severity};
 use clap::{Args, ValueEnum};
@@ -7,11 +9,9 @@ use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
-use crate::render::lint::{LintView, write_explanation, write_github, write_rules};
+use crate::render::lint::{LintView, write_explanation, write_rules};
 use crate::render::sarif::sarif_log;
 use crate::verdict::Verdict;
-use attache_answers::did_you_mean;
-use attache_answers::lint::finding_list;
 
 /// Find what is wrong or pointless
 ///
@@ -28,7 +28,7 @@ Examples:
   attache lint --explain never-wins
   attache lint --fail-on warning -o github -f manifests/
   attache lint -o sarif -f manifests/ > lint.sarif")]
-pub struct Lint {
+pub struct LintCommand {
     /// Say what a rule means, with an example
     #[arg(long, value_name = "ID", exclusive = true)]
     explain: Option<String>,
@@ -66,7 +66,7 @@ enum LintFormat {
 /// How many findings of one rule are shown before the rest is only counted.
 const MOST: usize = 10;
 
-impl Lint {
+impl LintCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         if self.rules {
             write_rules(screen)?;
@@ -76,43 +76,43 @@ impl Lint {
             write_explanation(named(id, screen)?, screen)?;
             return Ok(Verdict::Fine);
         }
-        let Input { snapshot: input, verdict: _ } = Input::read_silently(global, screen)?;
-        let mut findings = lint(&input.engine, &input.problems);
-        findings.retain(|finding| is_in(finding, global.namespace.as_deref()));
-        let verdict = self.verdict(&findings);
-        let shown: Vec<&Finding> =
-            findings.iter().filter(|finding| self.show_suppressed || finding.suppressed.is_none()).collect();
-        match self.output {
-            Some(LintFormat::Json) => screen.json(&finding_list(&shown))?,
-            Some(LintFormat::Yaml) => screen.yaml(&finding_list(&shown))?,
-            // Who reads it knows what to do with what is suppressed.
-            Some(LintFormat::Sarif) => screen.json(&sarif_log(&findings))?,
-            Some(LintFormat::Github) => write_github(&shown, screen)?,
-            None | Some(LintFormat::Wide) => {
-                let most = if self.output.is_none() { MOST } else { usize::MAX };
-                LintView { input: &input, most, suppressed: findings.len() - shown.len() }.write(&shown, screen)?;
-            }
-        }
-        // Of what could not be read nobody knows whether it is fine.
-        if input.engine.objects().is_empty() { Err(Failure::Shown) } else { Ok(verdict) }
+        let input = Input::read_silently(global, screen)?;
+        let list = lint(&input.snapshot, global.namespace.as_deref());
+        self.write(&list, screen)?;
+        // Of an input that could not be read at all, nothing can be said.
+        if list.objects == 0 { Err(Failure::Shown) } else { Ok(self.verdict(&list.items)) }
     }
 
-    fn verdict(&self, findings: &[Finding]) -> Verdict {
+    fn write(&self, list: &FindingList, screen: &mut Screen) -> Result<(), Failure> {
+        let most = if self.output == Some(LintFormat::Wide) { usize::MAX } else { MOST };
+        let view = LintView { list, most, show_suppressed: self.show_suppressed };
+        match self.output {
+            Some(LintFormat::Json) => screen.json(&self.shown(list))?,
+            Some(LintFormat::Yaml) => screen.yaml(&self.shown(list))?,
+            // Its readers know what to do with suppressed findings.
+            Some(LintFormat::Sarif) => screen.json(&sarif_log(&list.items))?,
+            Some(LintFormat::Github) => view.write_github(screen)?,
+            None | Some(LintFormat::Wide) => view.write(screen)?,
+        }
+        Ok(())
+    }
+
+    fn shown(&self, list: &FindingList) -> FindingList {
+        let mut list = list.clone();
+        list.items.retain(|finding| self.show_suppressed || finding.suppressed.is_none());
+        list
+    }
+
+    fn verdict(&self, findings: &[FindingDocument]) -> Verdict {
         let limit = match self.fail_on {
             FailOn::Error => Severity::Error,
             FailOn::Warning => Severity::Warning,
             FailOn::Info => Severity::Info,
             FailOn::Never => return Verdict::Fine,
         };
-        let fails = |finding: &Finding| finding.suppressed.is_none() && finding.rule.severity <= limit;
+        let fails = |finding: &FindingDocument| finding.suppressed.is_none() && finding.severity <= limit;
         if findings.iter().any(fails) { Verdict::No } else { Verdict::Fine }
     }
-}
-
-/// Whether a finding is about the namespace that was asked for.
-fn is_in(finding: &Finding, namespace: Option<&str>) -> bool {
-    let object = finding.problem.object.as_ref();
-    namespace.is_none_or(|wanted| object.is_none_or(|object| object.namespace == wanted))
 }
 
 fn named(id: &str, screen: &Screen) -> Result<&'static Rule, Failure> {

@@ -8,12 +8,12 @@ use crate::verdict::Verdict;
 
 /// Write a man page for the program, and one for each command, into a folder
 #[derive(Debug, Args)]
-pub struct Man {
+pub struct ManCommand {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-impl Man {
+impl ManCommand {
     pub fn run(&self, definition: clap::Command) -> Result<Verdict, Failure> {
         let written =
             std::fs::create_dir_all(&self.folder).and_then(|()| clap_mangen::generate_to(definition, &self.folder));

@@ -1,7 +1,9 @@
-use attache_answers::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use attache_answers::change::new_problems;
+use attache_answers::plan::{PlanDocument, PlanQuery, plan};
+use attache_answers::{ObjectQuery, QueryError, Snapshot};
 use attache_engine::object::Object;
 use attache_engine::problem::Problem;
 use attache_engine::text::Reading;
@@ -9,15 +11,12 @@ use clap::{Args, ValueEnum};
 
 use crate::arguments::Global;
 use crate::failure::Failure;
-use crate::input::{Input, target};
+use crate::input::Input;
 use crate::render::Screen;
 use crate::render::plan::{PlanView, write_markdown};
-use crate::render::problem::{new_problems, show_some};
+use crate::render::problem::show_some;
 use crate::source;
 use crate::verdict::Verdict;
-use attache_answers::Target;
-use attache_answers::plan::Deletion;
-use attache_answers::plan::plan_document;
 
 /// Show what would change: each effective policy before and after, and how much feels it
 ///
@@ -34,7 +33,7 @@ Examples:
   attache plan --delete retrypolicy/be-patient -f manifests/
   attache plan --apply new-policy.yaml -f manifests/
   attache plan --apply changes/ -o markdown -f manifests/ > comment.md")]
-pub struct Plan {
+pub struct PlanCommand {
     /// Files or folders to apply, `-` for standard input
     #[arg(long, value_name = "FILE|DIR|-", num_args = 1..)]
     apply: Vec<PathBuf>,
@@ -57,8 +56,27 @@ enum PlanFormat {
 /// How many names and leaves are shown before the rest is only counted.
 const MOST: usize = 12;
 
-impl Plan {
+impl PlanCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
+        self.check(global)?;
+        let (before, mut engine) = Input::read_incremental(global, screen)?;
+        let Reading { objects, problems } = self.applied(global)?;
+        let delete =
+            self.delete.iter().map(|object| object.parse()).collect::<Result<Vec<ObjectQuery>, QueryError>>()?;
+        let query = PlanQuery { apply: objects, delete, namespace: global.namespace.clone() };
+        let (document, report) = plan(&before.snapshot, &mut engine, query)?;
+        let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
+        show_some(problems.iter().chain(new_problems(&report)).filter(shown));
+        self.write(&document, screen)?;
+        let after = Snapshot::new(Arc::clone(&report.after), problems);
+        Ok(match document.is_empty() {
+            _ if before.snapshot.is_incomplete() || after.is_incomplete() => Verdict::Incomplete,
+            true => Verdict::Fine,
+            false => Verdict::No,
+        })
+    }
+
+    fn check(&self, global: &Global) -> Result<(), Failure> {
         if self.apply.is_empty() && self.delete.is_empty() {
             let help = "name files with `--apply`, or objects with `--delete`";
             return Err(Problem::error("there is no change to look at").help(help).into());
@@ -68,44 +86,10 @@ impl Plan {
             let help = "it can be read only once: give a file to one of `--apply` and `-f`";
             return Err(Problem::error("standard input cannot be both the state and the change").help(help).into());
         }
-        let (before, mut incremental) = Input::read_incremental(global, screen)?;
-        let apply = self.applied(global)?;
-        let deletions = self.deletions(&before.snapshot, &apply.objects, global)?;
-        let report = incremental.apply(before.snapshot.batch(apply.objects, deletions.iter().flat_map(Deletion::all)));
-        let after = Input::new(Arc::clone(&report.after), apply.problems);
-        let problems = after.snapshot.problems.iter().chain(new_problems(&report));
-        show_some(problems.filter(|problem| problem.is_error() || !global.quiet));
-        let changes = report.changes();
-        // Never dropped, like what was read.
-        std::mem::forget((report, incremental));
-        match self.output {
-            Some(PlanFormat::Json) => screen.json(&plan_document(&changes, &deletions))?,
-            Some(PlanFormat::Yaml) => screen.yaml(&plan_document(&changes, &deletions))?,
-            Some(PlanFormat::Markdown) => write_markdown(&changes, &deletions, screen)?,
-            None => PlanView { most: MOST }.write(&changes, &deletions, screen)?,
-            Some(PlanFormat::Wide) => PlanView { most: usize::MAX }.write(&changes, &deletions, screen)?,
-        }
-        Ok(match changes.is_empty() {
-            _ if [before.verdict, after.verdict].contains(&Verdict::No) => Verdict::Incomplete,
-            true => Verdict::Fine,
-            false => Verdict::No,
-        })
+        Ok(())
     }
 
-    /// What is deleted among the objects that are there, and those that are applied.
-    fn deletions(&self, before: &Snapshot, applied: &[Object], global: &Global) -> Result<Vec<Deletion>, Failure> {
-        let there = before.engine.objects().iter().map(|(_, object)| object).chain(applied);
-        let find = |word: &String| {
-            let target = target(before, std::slice::from_ref(word), global)?.0;
-            match target.section {
-                None => Ok(Deletion::new(target.id, there.clone())),
-                Some(_) => Err(section_deleted(&target)),
-            }
-        };
-        self.delete.iter().map(find).collect()
-    }
-
-    /// What is applied. A change of which part could not be read is not the one that is meant.
+    /// The objects that are applied. If a part of them cannot be read, the plan would be about another change.
     fn applied(&self, global: &Global) -> Result<Reading, Failure> {
         if self.apply.is_empty() {
             return Ok(Reading::default());
@@ -125,9 +109,15 @@ impl Plan {
         }
         Ok(reading)
     }
-}
 
-fn section_deleted(target: &Target) -> Failure {
-    let help = format!("write {} without it into a file, and name that with `--apply`", target.id);
-    Problem::error(format!("{target} is a section: only whole objects can be deleted")).help(help).into()
+    fn write(&self, plan: &PlanDocument, screen: &mut Screen) -> Result<(), Failure> {
+        match self.output {
+            Some(PlanFormat::Json) => screen.json(plan)?,
+            Some(PlanFormat::Yaml) => screen.yaml(plan)?,
+            Some(PlanFormat::Markdown) => write_markdown(plan, screen)?,
+            None => PlanView { most: MOST }.write(plan, screen)?,
+            Some(PlanFormat::Wide) => PlanView { most: usize::MAX }.write(plan, screen)?,
+        }
+        Ok(())
+    }
 }

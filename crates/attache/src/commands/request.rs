@@ -1,24 +1,17 @@
 use std::net::IpAddr;
 
-use attache_answers::Snapshot;
-use attache_engine::names::nearest;
-use attache_engine::object::Object;
+use attache_answers::request::{Receiver, RequestQuery, request};
+use attache_answers::{QueryError, first_of};
 use attache_engine::problem::Problem;
-use attache_engine::request::{
-    self, Entrance, RequestTrace, SeveralGateways, effective, service_named, trace, trace_any_gateway,
-};
-use attache_engine::topology::{Level, NodeId};
-use attache_engine::value::Value;
+use attache_engine::request::Request;
 use clap::{Args, ValueEnum};
 
 use crate::arguments::Global;
 use crate::failure::Failure;
-use crate::input::{Input, target};
+use crate::input::Input;
 use crate::render::Screen;
-use crate::render::request::RequestView;
+use crate::render::request::write_request;
 use crate::verdict::Verdict;
-use attache_answers::request::request_trace;
-use attache_answers::{did_you_mean, listed};
 
 /// Predict which gateway, listener, route, rule and backends serve a request, and the policies on that way
 ///
@@ -35,7 +28,7 @@ Examples:
   attache request POST http://shop.example/shop.Orders/Place --grpc -f manifests/
   attache request GET tls://db.example:5432 -o json -f manifests/
   attache request GET http://cakes:8080/menu --service baker/cakes --from-namespace shop -f manifests/")]
-pub struct Request {
+pub struct RequestCommand {
     /// GET, POST, OPTIONS…
     #[arg(value_name = "METHOD")]
     method: String,
@@ -68,11 +61,11 @@ pub struct Request {
     why: bool,
     /// How to show it; `wide` cuts nothing
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<RequestFormat>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum RequestFormat {
     Wide,
     Yaml,
     Json,
@@ -81,27 +74,21 @@ enum Format {
 /// How many names, lost values and reasons are shown before the rest is only counted.
 const MOST: usize = 6;
 
-impl Request {
+impl RequestCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let request = self.request()?;
-        let Input { snapshot: input, verdict } = Input::read(global, screen)?;
-        let trace = self.trace(&input, &request, global)?;
-        let effective = effective(&input.engine, &request, &trace);
-        let document = || request_trace(&input, &request, &trace, &effective, self.why);
+        let query = self.query(global)?;
+        let input = Input::read(global, screen)?;
+        let document = request(&input.snapshot, &query).map_err(with_options)?;
         match self.output {
-            Some(Format::Json) => screen.json(&document())?,
-            Some(Format::Yaml) => screen.yaml(&document())?,
-            None | Some(Format::Wide) => {
-                let most = if self.output.is_none() { MOST } else { usize::MAX };
-                let view = RequestView { input: &input, request: &request, most };
-                view.write(&trace, &effective, self.why, screen)?;
-            }
+            Some(RequestFormat::Json) => screen.json(&document)?,
+            Some(RequestFormat::Yaml) => screen.yaml(&document)?,
+            None | Some(RequestFormat::Wide) => write_request(&document, self.most(), screen)?,
         }
-        Ok(if trace.outcome.is_served() { verdict } else { Verdict::No })
+        Ok(if document.outcome.is_served() { input.verdict() } else { Verdict::No })
     }
 
-    fn request(&self) -> Result<request::Request, Failure> {
-        let mut request = request::Request::parse(&self.method, &self.url)?;
+    fn query(&self, global: &Global) -> Result<RequestQuery, Failure> {
+        let mut request = Request::parse(&self.method, &self.url)?;
         for header in &self.headers {
             request.add_header(header)?;
         }
@@ -110,83 +97,36 @@ impl Request {
         if let Some(sni) = &self.sni {
             request.sni = Some(sni.trim_end_matches('.').to_lowercase());
         }
-        Ok(request)
-    }
-
-    fn trace<'e>(
-        &self,
-        input: &'e Snapshot,
-        request: &request::Request,
-        global: &Global,
-    ) -> Result<RequestTrace<'e>, Failure> {
-        let view = input.engine.view();
-        let service = match &self.service {
-            Some(service) => Some(find(input, "service.", service, global)?),
-            None if self.gateway.is_some() || self.address.is_some() => None,
-            None => service_named(view, &request.host, self.from_namespace.as_deref()),
+        let receiver = match (&self.service, &self.gateway, self.address) {
+            (Some(service), ..) => Receiver::Service(service.clone()),
+            (None, Some(gateway), _) => Receiver::Gateway(gateway.clone()),
+            (None, None, Some(address)) => Receiver::Address(address),
+            (None, None, None) => Receiver::Any,
         };
-        if let Some(service) = service {
-            return Ok(trace(view, request, Entrance::Service(service), self.why));
-        }
-        if let Some(gateway) = &self.gateway {
-            let gateway = find(input, "gateway.gateway.networking.k8s.io", gateway, global)?;
-            return Ok(trace(view, request, Entrance::Gateway(gateway), self.why));
-        }
-        let gateways = match self.address {
-            Some(address) => at_address(input, address)?,
-            None => gateways(input).map(|(node, _)| node).collect(),
-        };
-        trace_any_gateway(view, request, gateways.into_iter(), self.why).map_err(|SeveralGateways(gateways)| {
-            let message = format!("{} Gateways have a route for {}", gateways.len(), request.url());
-            let choices = gateways.iter().map(|gateway| format!("--gateway {}", argument(input, *gateway)));
-            Problem::error(message).help(format!("say which is asked: {}", listed(choices, 5))).into()
-        })
+        let namespace = global.namespace.clone();
+        Ok(RequestQuery { request, receiver, namespace, why: self.why, names: self.most() })
+    }
+
+    fn most(&self) -> usize {
+        if self.output == Some(RequestFormat::Wide) { usize::MAX } else { MOST }
     }
 }
 
-/// The object that an option names, `NS/NAME` or with the kind before it.
-fn find(input: &Snapshot, kind: &str, name: &str, global: &Global) -> Result<NodeId, Failure> {
-    let name = match name.matches('/').count() {
-        2 => name.split_once('/').map_or(name, |(_, rest)| rest),
-        _ => name,
+/// An error with the options that help.
+fn with_options(error: QueryError) -> Failure {
+    let help = match &error {
+        QueryError::SeveralGateways { gateways, .. } => {
+            let options = gateways.iter().map(|it| format!("--gateway {}/{}", it.namespace, it.name));
+            Some(format!("say which is asked: {}", first_of(options, 5)))
+        }
+        QueryError::UnknownAddress { known, .. } if known.is_empty() => {
+            Some("no gateway of the input has an address, in its spec or its status: use `--gateway`".to_owned())
+        }
+        _ => None,
     };
-    let (target, _) = target(input, &[format!("{kind}/{name}")], global)?;
-    let found = input.engine.topology().find(input.engine.objects(), &target.id);
-    found.ok_or_else(|| Problem::error(format!("{} is not in the input", target.id)).into())
-}
-
-fn gateways(input: &Snapshot) -> impl Iterator<Item = (NodeId, &Object)> {
-    let nodes = input.engine.topology().nodes().filter(|(_, node)| node.level == Level::Gateway);
-    nodes.filter_map(|(id, node)| Some((id, &input.engine.objects()[node.owner.object()?])))
-}
-
-/// The addresses that a gateway asks for, and those that it got.
-fn addresses(gateway: &Object) -> impl Iterator<Item = &str> {
-    let lists =
-        [gateway.spec(), gateway.body.get("status").unwrap_or(&Value::Null)].map(|part| part.list_at("addresses"));
-    lists.into_iter().flatten().filter_map(|address| address.get_str("value"))
-}
-
-fn at_address(input: &Snapshot, wanted: IpAddr) -> Result<Vec<NodeId>, Failure> {
-    let has = |gateway: &Object| addresses(gateway).any(|address| address.parse() == Ok(wanted));
-    let found: Vec<NodeId> = gateways(input).filter(|(_, gateway)| has(gateway)).map(|(node, _)| node).collect();
-    if !found.is_empty() {
-        return Ok(found);
+    let problem = Problem::from(error);
+    match help {
+        Some(help) => problem.help(help).into(),
+        None => problem.into(),
     }
-    let mut known: Vec<&str> = gateways(input).flat_map(|(_, gateway)| addresses(gateway)).collect();
-    known.sort_unstable();
-    known.dedup();
-    let near = nearest(&wanted.to_string(), known.iter().copied());
-    let help = match (known.is_empty(), near.is_empty()) {
-        (true, _) => "no gateway of the input has an address, in its spec or its status: use `--gateway`".to_owned(),
-        (false, true) => format!("there are {}", listed(known, 5)),
-        (false, false) => did_you_mean(near),
-    };
-    Err(Problem::error(format!("no gateway has the address `{wanted}`")).help(help).into())
-}
-
-/// A gateway as `--gateway` takes it.
-fn argument(input: &Snapshot, gateway: NodeId) -> String {
-    let id = input.engine.topology().id(input.engine.objects(), gateway);
-    format!("{}/{}", id.namespace, id.name)
 }

@@ -10,7 +10,7 @@ use attache_answers::API_VERSION;
 
 /// Print the version, and what it was built from
 #[derive(Debug, Args)]
-pub struct Version {
+pub struct VersionCommand {
     /// How to show it
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<VersionFormat>,
@@ -24,7 +24,7 @@ enum VersionFormat {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct VersionDocument {
     api_version: &'static str,
     kind: &'static str,
     version: &'static str,
@@ -35,11 +35,11 @@ struct Document {
     target: &'static str,
 }
 
-impl Version {
+impl VersionCommand {
     pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
         let (version, commit, target) =
             (env!("CARGO_PKG_VERSION"), option_env!("ATTACHE_COMMIT"), env!("ATTACHE_TARGET"));
-        let document = Document { api_version: API_VERSION, kind: "Version", version, commit, target };
+        let document = VersionDocument { api_version: API_VERSION, kind: "Version", version, commit, target };
         match self.output {
             Some(VersionFormat::Json) => screen.json(&document)?,
             Some(VersionFormat::Yaml) => screen.yaml(&document)?,

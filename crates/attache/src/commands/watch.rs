@@ -1,5 +1,3 @@
-use attache_answers::Snapshot;
-use attache_cluster::ClusterFollower;
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
@@ -7,6 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use attache_answers::change::new_problems;
+use attache_answers::watch::{ChangeFilter, WatchedChanges};
+use attache_answers::{Snapshot, is_cluster_scoped};
+use attache_cluster::ClusterFollower;
 use attache_engine::engine::Engine;
 use attache_engine::incremental::{Edit, IncrementalEngine, Report};
 use attache_engine::kinds::built_in;
@@ -15,18 +17,13 @@ use attache_engine::problem::Problem;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use crate::arguments::Global;
+use crate::arguments::{Global, optional_object};
 use crate::failure::Failure;
-use crate::input::target;
-use crate::render;
-use crate::render::Screen;
-use crate::render::problem::{new_problems, show_some};
-use crate::render::watch::{WatchView, write_contact, write_mended, write_watching, write_watching_cluster};
+use crate::render::problem::show_some;
+use crate::render::watch::{WatchView, write_contact, write_fixed, write_watching, write_watching_cluster};
+use crate::render::{self, Screen};
 use crate::source::{Followed, LiveCluster, News, end_on_interrupt, read_cluster};
 use crate::verdict::Verdict;
-use attache_answers::is_cluster_scoped;
-use attache_answers::watch::Concern;
-use attache_answers::watch::change_documents;
 
 /// Follow the cluster or files, and tell what changes as it happens
 ///
@@ -41,7 +38,7 @@ Examples:
   attache watch -f manifests/
   attache watch httproute/cakes --diff -f manifests/
   attache watch -n baker -o json -f manifests/ | jq 'select(.type == \"policyStatus\")'")]
-pub struct Watch {
+pub struct WatchCommand {
     /// Only what concerns this: what passes through it, what it sets, its status
     #[arg(value_name = "OBJECT", num_args = 0..=2)]
     object: Vec<String>,
@@ -68,7 +65,7 @@ enum WatchFormat {
 /// How many names and leaves are shown before the rest is only counted.
 const MOST: usize = 2;
 
-impl Watch {
+impl WatchCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         if global.reads_cluster() {
             return self.follow_cluster(global, screen);
@@ -90,7 +87,7 @@ impl Watch {
         let mut incremental = IncrementalEngine::new(Objects::new(objects.collect()), &kinds, global.settings());
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
         show_some(problems.iter().chain(incremental.now().problems()).filter(shown));
-        let concern = self.concern(incremental.now(), global)?;
+        let filter = self.filter(incremental.now(), global)?;
         files.end_on_interrupt()?;
         if !global.quiet {
             write_watching(incremental.now(), files.len());
@@ -98,11 +95,11 @@ impl Watch {
         while let Some(touched) = files.wait() {
             let news = files.look(&touched, incremental.now().objects(), true, cluster_scoped);
             show_some(news.problems.iter().filter(shown));
-            write_mended(&news.mended);
+            write_fixed(&news.mended);
             if !news.edits.is_empty() {
                 let report = incremental.apply(news.edits);
                 show_some(new_problems(&report).into_iter().filter(shown));
-                self.write(&concern, &report, screen)?;
+                self.write(&filter, &report, screen)?;
             }
         }
         Ok(Verdict::Fine)
@@ -116,7 +113,7 @@ impl Watch {
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
         show_some(reading.problems.iter().chain(incremental.now().problems()).filter(shown));
         render::unseen::show(&reading.unseen);
-        let concern = self.concern(incremental.now(), global)?;
+        let filter = self.filter(incremental.now(), global)?;
         let mut follower = ClusterFollower::new(cluster, interest, &mut reading);
         end_on_interrupt(follower.stopper())?;
         if !global.quiet {
@@ -129,29 +126,31 @@ impl Watch {
             if !news.edits.is_empty() {
                 let report = incremental.apply(news.edits);
                 show_some(new_problems(&report).into_iter().filter(shown));
-                self.write(&concern, &report, screen)?;
+                self.write(&filter, &report, screen)?;
             }
         }
         Ok(Verdict::Fine)
     }
 
-    fn concern(&self, engine: &Arc<Engine>, global: &Global) -> Result<Concern, Failure> {
-        if self.object.is_empty() {
-            return Ok(Concern::Everything { namespace: global.namespace.clone() });
-        }
-        Ok(Concern::about(&target(&Snapshot::new(Arc::clone(engine), Vec::new()), &self.object, global)?.0))
+    fn filter(&self, engine: &Arc<Engine>, global: &Global) -> Result<ChangeFilter, Failure> {
+        let namespace = &global.namespace;
+        Ok(match optional_object(&self.object)? {
+            None => ChangeFilter::Everything { namespace: namespace.clone() },
+            Some(object) => {
+                let snapshot = Snapshot::new(Arc::clone(engine), Vec::new());
+                ChangeFilter::Object(snapshot.find(&object, namespace.as_deref())?)
+            }
+        })
     }
 
-    fn write(&self, concern: &Concern, report: &Report, screen: &mut Screen) -> Result<(), Failure> {
-        let changed = concern.of(report);
+    fn write(&self, filter: &ChangeFilter, report: &Report, screen: &mut Screen) -> Result<(), Failure> {
+        let changes = WatchedChanges::new(report, filter);
         let time = if self.timestamps { now() } else { None };
         if self.output == Some(WatchFormat::Json) {
-            for document in change_documents(&changed, report, time) {
-                screen.json_line(&document)?;
-            }
+            changes.documents(time).iter().try_for_each(|document| screen.json_line(document))?;
         } else {
             let most = if self.output == Some(WatchFormat::Wide) { usize::MAX } else { MOST };
-            WatchView { most, diff: self.diff, time }.write(&changed, report, screen)?;
+            WatchView { most, diff: self.diff, time }.write(&changes, screen)?;
         }
         Ok(screen.flush()?)
     }

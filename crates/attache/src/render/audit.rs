@@ -1,64 +1,72 @@
-//! What lacks a policy that it should have, for a person.
+//! Audits as text.
 
 use std::io;
 
+use attache_answers::audit::{RequirementResult, UnusedBecause, UnusedException};
+use attache_answers::did_you_mean;
+use attache_answers::scopes::cut;
+
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, paint};
 use super::table::Table;
-use super::{Screen, cut, write_line};
-use attache_answers::Snapshot;
-use attache_answers::audit::{Finding, Idle, Why};
-use attache_answers::did_you_mean;
+use super::{Screen, write_line};
 
-/// What came of one requirement, with so many names.
-pub fn write_finding(input: &Snapshot, finding: &Finding, most: usize, screen: &mut Screen) -> io::Result<()> {
-    let Finding { required, checked, lacking, excepted, idle, near } = finding;
-    let (missing, excused) = (lacking.len(), excepted.len());
+/// What lacks one required policy, with at most `most` names, or one more.
+pub fn write_result(result: &RequirementResult, most: usize, screen: &mut Screen) -> io::Result<()> {
+    let RequirementResult { require, checked, missing, excepted, idle, near } = result;
+    let (lacking, excused) = (missing.len(), excepted.len());
     let but = if excused == 0 { String::new() } else { format!(", {excused} excepted") };
-    let verdict = match (*checked, missing) {
+    let verdict = match (*checked, lacking) {
         (0, _) => paint(PLAIN, "there is nothing that it could be on"),
         (checked @ 2.., 0) if excused == 0 => paint(GOOD, format!("in force on all {checked}")),
         (checked, 0) => paint(GOOD, format!("in force on {} of {checked}{but}", checked - excused)),
-        (checked, _) => paint(BAD, format!("missing on {missing} of {checked}{but}")),
+        (checked, _) => paint(BAD, format!("missing on {lacking} of {checked}{but}")),
     };
-    write_line([paint(HEAD, required), paint(PLAIN, ": "), verdict], screen)?;
+    write_line([paint(HEAD, require), paint(PLAIN, ": "), verdict], screen)?;
     let mut table = Table::plain(2);
     if *checked == 0 {
         table.row([paint(DIM, format!("see {}", screen.invocation.question(&["topology"]))).into()]);
     }
-    if !near.is_empty() {
-        let rule = required.rule.as_deref().unwrap_or_default();
+    if let Some((rule, near)) = near {
         table.row([format!("nothing that is in force has `{rule}`: {}", did_you_mean(near)).into()]);
     }
-    let shown = cut(missing, most);
-    for it in &lacking[..shown] {
+    let shown = cut(lacking, most);
+    for it in &missing[..shown] {
         let scopes =
             if it.lacking == it.scopes { String::new() } else { format!("in {} of {} scopes", it.lacking, it.scopes) };
-        table.row([paint(OBJECT, input.name(it.node)).into(), paint(DIM, scopes).into()]);
+        table.row([paint(OBJECT, &it.target).into(), paint(DIM, scopes).into()]);
     }
-    if shown < missing {
-        table.row([paint(DIM, format!("and {} more: {}", missing - shown, screen.invocation.in_full())).into()]);
+    if shown < lacking {
+        let see = screen.invocation.in_full();
+        table.row([paint(DIM, format!("and {} more: {see}", lacking - shown)).into()]);
     }
-    for (it, exception) in excepted {
-        table.row([paint(DIM, input.name(it.node)).into(), paint(DIM, format!("excepted: {exception}")).into()]);
+    for it in excepted {
+        let reason = format!("excepted: {}", until(&it.reason, it.until.as_deref()));
+        table.row([paint(DIM, &it.missing.target).into(), paint(DIM, reason).into()]);
     }
     table.write(screen)?;
-    write_idle(idle, screen)
+    write_unused(idle, screen)
 }
 
-/// The exceptions by which nothing is excepted.
-fn write_idle(idle: &[Idle], screen: &mut Screen) -> io::Result<()> {
+/// The exceptions that except nothing.
+fn write_unused(unused: &[UnusedException], screen: &mut Screen) -> io::Result<()> {
     let mut table = Table::plain(2);
-    for Idle { exception, why } in idle {
-        let object = &exception.object;
-        let text = match why {
-            Why::Over => format!("the exception for {object} is over: {exception}"),
-            Why::NotNeeded => format!("the exception for {object} is not needed: {exception}"),
-            Why::NotFound(problem) => {
-                let help = problem.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-                format!("the exception for {object} is for nothing: {}{help}", problem.message)
+    for it in unused {
+        let (object, reason) = (&it.object, until(&it.reason, it.until.as_deref()));
+        let text = match it.why {
+            UnusedBecause::Over => format!("the exception for {object} is over: {reason}"),
+            UnusedBecause::NotNeeded => format!("the exception for {object} is not needed: {reason}"),
+            UnusedBecause::NotFound => {
+                let help = it.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+                let message = it.message.as_deref().unwrap_or_default();
+                format!("the exception for {object} is for nothing: {message}{help}")
             }
         };
         table.row([paint(DIM, text).into()]);
     }
     table.write(screen)
+}
+
+/// A reason, and the last date on which it holds.
+fn until(reason: &str, until: Option<&str>) -> String {
+    until.map_or_else(|| reason.to_owned(), |until| format!("{reason} (until {until})"))
 }

@@ -1,40 +1,38 @@
-//! Findings, for a person or for a pull request.
+//! Findings as text, and as annotations of GitHub.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use attache_engine::lint::{Finding, RULES, Rule};
-use attache_engine::problem::{Problem, Severity};
+use attache_answers::lint::{FindingDocument, FindingList};
+use attache_engine::lint::{RULES, Rule};
+use attache_engine::problem::Severity;
 
 use super::problem::severity_style;
 use super::style::{DIM, GOOD, HEAD, OBJECT, paint};
 use super::table::{Cell, Table, fold};
 use super::{Screen, counted};
-use attache_answers::Snapshot;
 
-pub struct LintView<'i> {
-    pub input: &'i Snapshot,
+pub struct LintView<'d> {
+    pub list: &'d FindingList,
     /// How many findings of one rule are shown before the rest is only counted.
     pub most: usize,
-    /// How many are not shown because they are suppressed.
-    pub suppressed: usize,
+    /// Whether suppressed findings are shown, too.
+    pub show_suppressed: bool,
 }
 
 impl LintView<'_> {
-    /// By file, then by object. Findings are given in that order.
-    pub fn write(&self, findings: &[&Finding], screen: &mut Screen) -> io::Result<()> {
+    /// The findings by file, then by object.
+    pub fn write(&self, screen: &mut Screen) -> io::Result<()> {
+        let findings = self.findings();
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        let shown: Vec<&Finding> = findings
-            .iter()
-            .copied()
-            .filter(|finding| {
-                let count = seen.entry(finding.rule.id).or_default();
-                *count += 1;
-                *count <= self.most
-            })
-            .collect();
-        for of_file in shown.chunk_by(|a, b| a.problem.file == b.problem.file) {
-            let file = of_file.first().and_then(|finding| finding.problem.file.as_deref());
+        let is_shown = |finding: &&&FindingDocument| {
+            let count = seen.entry(finding.id).or_default();
+            *count += 1;
+            *count <= self.most
+        };
+        let shown: Vec<&FindingDocument> = findings.iter().filter(is_shown).copied().collect();
+        for of_file in shown.chunk_by(|a, b| a.file == b.file) {
+            let file = of_file.first().and_then(|finding| finding.file.as_deref());
             writeln!(screen, "{}", paint(HEAD, file.unwrap_or("the input")))?;
             write_findings(of_file, screen)?;
             writeln!(screen)?;
@@ -43,62 +41,91 @@ impl LintView<'_> {
             let more = format!("and {} more of {id}: {}", count - self.most, screen.invocation.in_full());
             writeln!(screen, "{}", paint(DIM, more))?;
         }
-        self.summary(findings, screen)
+        self.summary(&findings, screen)
     }
 
-    fn summary(&self, findings: &[&Finding], screen: &mut Screen) -> io::Result<()> {
-        let count = |severity| findings.iter().filter(|finding| finding.rule.severity == severity).count();
+    /// The findings that are shown.
+    fn findings(&self) -> Vec<&FindingDocument> {
+        let is_open = |finding: &&FindingDocument| self.show_suppressed || finding.suppressed.is_none();
+        self.list.items.iter().filter(is_open).collect()
+    }
+
+    fn summary(&self, findings: &[&FindingDocument], screen: &mut Screen) -> io::Result<()> {
+        let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
         let parts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")]
             .into_iter()
             .map(|(severity, what)| (count(severity), severity, what))
             .filter(|(count, ..)| *count > 0)
             .map(|(count, severity, what)| paint(severity_style(severity), counted(count, what)).to_string())
             .collect();
-        let suppressed = match self.suppressed {
+        let suppressed = match self.list.items.len() - findings.len() {
             0 => String::new(),
             count => {
-                paint(DIM, format!("; {count} suppressed: {}", screen.invocation.with("--show-suppressed"))).to_string()
+                let see = screen.invocation.with("--show-suppressed");
+                paint(DIM, format!("; {count} suppressed: {see}")).to_string()
             }
         };
-        let (objects, policies) = (self.input.engine.objects().len(), self.input.engine.policies().len());
         if parts.is_empty() {
-            let (objects, policies) = (counted(objects, "object"), counted(policies, "policy"));
+            let (objects, policies) = (counted(self.list.objects, "object"), counted(self.list.policies, "policy"));
             let clean = format!("nothing is wrong or pointless in {objects} ({policies})");
             return writeln!(screen, "{}{suppressed}", paint(GOOD, clean));
         }
         writeln!(screen, "{}{suppressed}", parts.join(", "))?;
-        let first = findings.iter().min_by_key(|finding| finding.rule.severity).map_or("", |finding| finding.rule.id);
-        writeln!(
-            screen,
-            "{}",
-            paint(DIM, format!("what it means: {} lint --explain {first}", screen.invocation.program.name()))
-        )
+        let first = findings.iter().min_by_key(|finding| finding.severity).map_or("", |finding| finding.id);
+        let program = screen.invocation.program.name();
+        writeln!(screen, "{}", paint(DIM, format!("what it means: {program} lint --explain {first}")))
+    }
+
+    /// As workflow commands of GitHub, which become annotations of the files.
+    pub fn write_github(&self, screen: &mut Screen) -> io::Result<()> {
+        for finding in self.findings() {
+            let command = match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Info => "notice",
+            };
+            let mut properties = Vec::new();
+            if let Some(file) = &finding.file {
+                properties.push(format!("file={}", escaped(file, &['%', '\r', '\n', ':', ','])));
+            }
+            if let (Some(line), Some(column)) = (finding.line, finding.column) {
+                properties.push(format!("line={line},col={column}"));
+            }
+            properties.push(format!("title={}", finding.id));
+            let object = finding.object.as_ref().map(|object| format!("{object}: ")).unwrap_or_default();
+            let help = finding.help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+            let message = escaped(&format!("{object}{}{help}", finding.message), &['%', '\r', '\n']);
+            writeln!(screen, "::{command} {}::{message}", properties.join(","))?;
+        }
+        Ok(())
     }
 }
 
 /// Findings of one file, or of one object.
-pub fn write_findings(findings: &[&Finding], screen: &mut Screen) -> io::Result<()> {
+pub fn write_findings(findings: &[&FindingDocument], screen: &mut Screen) -> io::Result<()> {
     let mut table = Table::plain(2);
-    let mut said = BTreeSet::new();
-    for of_object in findings.chunk_by(|a, b| subject(&a.problem) == subject(&b.problem)) {
-        if let Some(subject) = of_object.first().and_then(|finding| subject(&finding.problem)) {
+    let mut given = BTreeSet::new();
+    for of_object in findings.chunk_by(|a, b| subject(a) == subject(b)) {
+        if let Some(subject) = of_object.first().and_then(|finding| subject(finding)) {
             table.row([paint(OBJECT, subject).into()]);
         }
         for finding in of_object {
-            let Problem { severity, location: place, message, help, .. } = &finding.problem;
-            let place = place.map(|place| format!("{}:{}", place.line, place.column)).unwrap_or_default();
-            table.row([
-                paint(DIM, format!("  {place}")).into(),
-                paint(severity_style(*severity), severity).into(),
-                paint(HEAD, finding.rule.id).into(),
-                message.as_str().into(),
-            ]);
-            let remarks = match &finding.suppressed {
-                Some(reason) => Some(format!("suppressed: {reason}")),
-                // What to do about all of its kind is said once.
-                None => help.as_ref().filter(|help| said.insert(*help)).map(|help| format!("help: {help}")),
+            let position = match (finding.line, finding.column) {
+                (Some(line), Some(column)) => format!("{line}:{column}"),
+                _ => String::new(),
             };
-            if let Some(remark) = remarks {
+            table.row([
+                paint(DIM, format!("  {position}")).into(),
+                paint(severity_style(finding.severity), finding.severity).into(),
+                paint(HEAD, finding.id).into(),
+                finding.message.as_str().into(),
+            ]);
+            let remark = match &finding.suppressed {
+                Some(reason) => Some(format!("suppressed: {reason}")),
+                // The same help is given once.
+                None => finding.help.as_ref().filter(|help| given.insert(*help)).map(|help| format!("help: {help}")),
+            };
+            if let Some(remark) = remark {
                 table.row([Cell::from(""), "".into(), "".into(), paint(DIM, remark).into()]);
             }
         }
@@ -106,10 +133,10 @@ pub fn write_findings(findings: &[&Finding], screen: &mut Screen) -> io::Result<
     table.write(screen)
 }
 
-/// What a problem is about: an object, or a document that is none.
-fn subject(problem: &Problem) -> Option<String> {
-    let object = problem.object.as_ref().map(ToString::to_string);
-    object.or_else(|| Some(format!("document {}", problem.document?)))
+/// What a finding is about: an object, or a document that is not an object.
+fn subject(finding: &FindingDocument) -> Option<String> {
+    let object = finding.object.as_ref().map(ToString::to_string);
+    object.or_else(|| Some(format!("document {}", finding.document?)))
 }
 
 /// The rules, one line each.
@@ -142,31 +169,6 @@ pub fn write_explanation(rule: &Rule, screen: &mut Screen) -> io::Result<()> {
     for line in examples.lines().filter(|line| !line.starts_with("```")) {
         let indent = if line.is_empty() || line == "Better:" { "" } else { "  " };
         writeln!(screen, "{indent}{line}")?;
-    }
-    Ok(())
-}
-
-/// As workflow commands of GitHub, which become annotations of the files.
-pub fn write_github(findings: &[&Finding], screen: &mut Screen) -> io::Result<()> {
-    for finding in findings {
-        let problem = &finding.problem;
-        let command = match problem.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Info => "notice",
-        };
-        let mut properties = Vec::new();
-        if let Some(file) = &problem.file {
-            properties.push(format!("file={}", escaped(file, &['%', '\r', '\n', ':', ','])));
-        }
-        if let Some(place) = problem.location {
-            properties.push(format!("line={},col={}", place.line, place.column));
-        }
-        properties.push(format!("title={}", finding.rule.id));
-        let object = problem.object.as_ref().map(|object| format!("{object}: ")).unwrap_or_default();
-        let help = problem.help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
-        let message = escaped(&format!("{object}{}{help}", problem.message), &['%', '\r', '\n']);
-        writeln!(screen, "::{command} {}::{message}", properties.join(","))?;
     }
     Ok(())
 }

@@ -5,9 +5,10 @@ pub mod describe;
 mod describe_policy;
 pub mod effective;
 pub mod explain;
+pub mod get;
 pub mod graph;
-mod kind;
 pub mod lint;
+mod loss;
 pub mod plan;
 pub mod problem;
 pub mod reach;
@@ -20,9 +21,11 @@ pub mod table;
 pub mod unseen;
 pub mod watch;
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
+use attache_answers::scopes::cut;
 use attache_cluster::Unseen;
 use attache_engine::names::plural;
 use attache_engine::text::to_yaml;
@@ -42,21 +45,21 @@ pub fn set_colour(when: clap::ColorChoice) {
     .write_global();
 }
 
-/// How many of `count` lines are shown where `most` are wanted. A line that says `and 1 more` could as well be that one.
-pub fn cut(count: usize, most: usize) -> usize {
-    if count.saturating_sub(1) <= most { count } else { most }
-}
-
 /// `1 scope`, `37 scopes`.
 pub fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
 }
 
 /// The first `most` names, and how many more there are: `a, b and 3 more`.
-pub fn some(names: &[impl AsRef<str>], most: usize) -> String {
+pub fn some(names: &[impl Display], most: usize) -> String {
     let shown = cut(names.len(), most);
-    let listed = names[..shown].iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    let listed = joined(&names[..shown]);
     if shown < names.len() { format!("{listed} and {} more", names.len() - shown) } else { listed }
+}
+
+/// `a, b, c`.
+pub fn joined(names: &[impl Display]) -> String {
+    names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// A line, or several where it is too long for one.
@@ -72,8 +75,17 @@ pub struct Screen {
     width: Option<usize>,
     /// What hints to run another command repeat.
     pub invocation: Invocation,
-    /// What of the input could not be seen. Every document says so.
+    /// What of the input could not be read. Every document says so.
     pub unseen: Vec<Unseen>,
+}
+
+/// A document, and what of the input could not be read.
+#[derive(Serialize)]
+struct WithUnseen<'d, T> {
+    #[serde(flatten)]
+    document: &'d T,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unseen: Vec<UnseenDocument<'d>>,
 }
 
 impl Screen {
@@ -111,15 +123,6 @@ impl Screen {
         let value = Value::from(serde_json::to_value(WithUnseen { document, unseen })?);
         self.write_all(to_yaml(&value).as_bytes())
     }
-}
-
-/// A document, and what could not be seen where it was made.
-#[derive(Serialize)]
-struct WithUnseen<'d, T> {
-    #[serde(flatten)]
-    document: &'d T,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unseen: Vec<UnseenDocument<'d>>,
 }
 
 impl Write for Screen {

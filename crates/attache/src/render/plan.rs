@@ -1,58 +1,58 @@
-//! What would change, for a person or for a pull request.
+//! Plans as text, and as Markdown for a pull request.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use attache_engine::change::{EffectiveChange, Leaf, LeafChange, StatusChange};
-use attache_engine::lint::Finding;
-use attache_engine::plan::Changes;
+use attache_answers::change::{ChangeGroup, LeafDocument, SetValue};
+use attache_answers::inline;
+use attache_answers::lint::FindingDocument;
+use attache_answers::plan::{Deletion, PlanDocument, PlannedStatus, Touched};
+use attache_answers::scopes::cut;
+use attache_answers::topology::kind_of;
 
 use super::problem::severity_style;
-use super::spec::inline;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::Table;
-use super::{Screen, counted, cut, write_line};
-use attache_answers::plan::Deletion;
-use attache_answers::plan::{Ends, Touched, alike, end, setters, word};
-use attache_answers::topology::what;
+use super::{Screen, counted, joined, write_line};
 
 pub struct PlanView {
-    /// How many names and leaves are shown before the rest is only counted.
+    /// How many names and values are shown before the rest is only counted.
     pub most: usize,
 }
 
 impl PlanView {
-    pub fn write(&self, all: &Changes, deletions: &[Deletion], screen: &mut Screen) -> io::Result<()> {
-        let changes = &alike(&all.effective);
-        if changes.is_empty() {
+    pub fn write(&self, plan: &PlanDocument, screen: &mut Screen) -> io::Result<()> {
+        if plan.groups.is_empty() {
             writeln!(screen, "nothing that is in force changes")?;
         } else {
-            let touched = paint(WARNING, sentence(Touched::by(changes)));
+            let touched = paint(WARNING, touched(plan.touched));
             write_line([paint(PLAIN, "what is in force changes in "), touched], screen)?;
         }
-        for deletion in deletions.iter().filter(|it| !it.with.is_empty()) {
+        for deletion in plan.deleted.iter().filter(|it| !it.with.is_empty()) {
             let object = paint(OBJECT, &deletion.object);
-            write_line([paint(PLAIN, "with "), object, paint(PLAIN, format!(" {}", gone_with(deletion)))], screen)?;
+            write_line([paint(PLAIN, "with "), object, paint(PLAIN, format!(" {}", deleted_with(deletion)))], screen)?;
         }
-        let ends = Ends::new(changes);
-        for change in changes {
+        for group in &plan.groups {
             writeln!(screen)?;
-            self.change(change, &ends.of(change), screen)?;
+            let mut head = Table::plain(0);
+            head.row([paint(HEAD, &group.policy_kind).into(), paint(OBJECT, self.places(group, screen)).into()]);
+            head.write(screen)?;
+            self.leaves(&group.leaves, screen)?;
         }
-        if !all.statuses.is_empty() {
+        if !plan.policies.is_empty() {
             writeln!(screen)?;
             let mut table = Table::new(&["POLICY", "BEFORE", "AFTER"]);
-            for status in &all.statuses {
+            for status in &plan.policies {
                 let (before, after) = words(status);
                 table.row([paint(POLICY, &status.policy).into(), before.into(), paint(WARNING, after).into()]);
             }
             table.write(screen)?;
         }
-        self.findings(all, screen)
+        self.findings(plan, screen)
     }
 
-    fn findings(&self, all: &Changes, screen: &mut Screen) -> io::Result<()> {
-        let findings = findings(all);
+    fn findings(&self, plan: &PlanDocument, screen: &mut Screen) -> io::Result<()> {
+        let findings = findings(plan);
         if findings.is_empty() {
             return Ok(());
         }
@@ -60,34 +60,27 @@ impl PlanView {
         let mut table = Table::new(&["LINT", "RULE", "OBJECT", "WHAT"]);
         let shown = cut(findings.len(), self.most);
         for (word, finding) in &findings[..shown] {
-            let style = if *word == NEW { severity_style(finding.rule.severity) } else { GOOD };
+            let style = if *word == NEW { severity_style(finding.severity) } else { GOOD };
             table.row([
-                paint(style, format!("{word} {}", finding.rule.severity)).into(),
-                finding.rule.id.into(),
+                paint(style, format!("{word} {}", finding.severity)).into(),
+                finding.id.into(),
                 paint(OBJECT, object(finding)).into(),
-                finding.problem.message.as_str().into(),
+                finding.message.as_str().into(),
             ]);
         }
         table.write(screen)?;
         if shown < findings.len() {
-            let more = findings.len() - shown;
-            writeln!(screen, "{}", paint(DIM, format!("and {more} more: {}", screen.invocation.in_full())))?;
+            let (more, see) = (findings.len() - shown, screen.invocation.in_full());
+            writeln!(screen, "{}", paint(DIM, format!("and {more} more: {see}")))?;
         }
         Ok(())
     }
 
-    fn change(&self, change: &EffectiveChange, ends: &[String], screen: &mut Screen) -> io::Result<()> {
-        let mut head = Table::plain(0);
-        head.row([paint(HEAD, &change.policy_kind).into(), paint(OBJECT, self.places(change, ends, screen)).into()]);
-        head.write(screen)?;
-        self.leaves(change, screen)
-    }
-
-    /// What each leaf was and is.
-    pub fn leaves(&self, change: &EffectiveChange, screen: &mut Screen) -> io::Result<()> {
+    /// Each value before and after.
+    pub fn leaves(&self, leaves: &[LeafDocument], screen: &mut Screen) -> io::Result<()> {
         let mut table = Table::plain(2);
-        let shown = cut(change.leaves.len(), self.most);
-        for leaf in &change.leaves[..shown] {
+        let shown = cut(leaves.len(), self.most);
+        for leaf in &leaves[..shown] {
             if let Some(before) = &leaf.before {
                 let text = format!("- {}: {}", leaf.path, inline(&before.value));
                 table.row([paint(BAD, text).into(), by(before).into()]);
@@ -97,104 +90,96 @@ impl PlanView {
                 table.row([paint(GOOD, text).into(), by(after).into()]);
             }
         }
-        if change.leaves.is_empty() {
+        if leaves.is_empty() {
             table.row([paint(DIM, ANOTHER_ORDER).into()]);
         }
-        if shown < change.leaves.len() {
-            let more = change.leaves.len() - shown;
-            table.row([paint(DIM, format!("and {more} more: {}", screen.invocation.in_full())).into()]);
+        if shown < leaves.len() {
+            let (more, see) = (leaves.len() - shown, screen.invocation.in_full());
+            table.row([paint(DIM, format!("and {more} more: {see}")).into()]);
         }
         table.write(screen)
     }
 
-    fn places(&self, change: &EffectiveChange, ends: &[String], screen: &Screen) -> String {
-        let shown = cut(ends.len(), self.most);
-        let names = ends[..shown].join(", ");
-        let what = how_many(change, ends.len());
-        match ends.len() - shown {
-            _ if ends.len() == 1 => format!("on {names}"),
-            0 => format!("on {what}: {names}"),
-            more => format!("on {what}: {names} and {more} more: {}", screen.invocation.in_full()),
+    fn places(&self, group: &ChangeGroup, screen: &Screen) -> String {
+        let places = &group.places;
+        let shown = cut(places.len(), self.most);
+        let names = joined(&places[..shown]);
+        match places.len() - shown {
+            _ if places.len() == 1 => format!("on {names}"),
+            0 => format!("on {}: {names}", count_places(group)),
+            more => format!("on {}: {names} and {more} more: {}", count_places(group), screen.invocation.in_full()),
         }
     }
 }
 
-/// How many of each kind go with an object: `go 4 HTTPRoutes, 5 Services`.
-fn gone_with(deletion: &Deletion) -> String {
-    let verb = if deletion.with.len() == 1 { "goes" } else { "go" };
-    let kinds = deletion.with.chunk_by(|a, b| a.group == b.group && a.kind == b.kind);
-    let kinds = kinds.map(|alike| counted(alike.len(), &alike[0].kind)).collect::<Vec<_>>();
-    format!("{verb} {}", kinds.join(", "))
-}
-
 pub const ANOTHER_ORDER: &str = "the same policies apply in another order";
 
-/// How many places there are, and what they are: `4 Services`, or scopes where several lead to one.
-fn how_many(change: &EffectiveChange, places: usize) -> String {
-    let targets: BTreeSet<String> = change.scopes.iter().map(end).collect();
-    let whats: BTreeSet<String> = targets.iter().map(|target| what(target)).collect();
-    match whats.first() {
-        _ if targets.len() < places => counted(places, "scope"),
-        Some(what) if whats.len() == 1 => counted(places, what),
-        _ => counted(places, "place"),
-    }
-}
-
 /// `4 scopes: 2 routes, 1 backend`.
-fn sentence(touched: Touched) -> String {
+fn touched(touched: Touched) -> String {
     let parts = [(touched.routes, "route"), (touched.backends, "backend"), (touched.namespaces, "namespace")];
     let parts: Vec<String> = parts.iter().filter(|(count, _)| *count > 0).map(|(n, what)| counted(*n, what)).collect();
     let scopes = counted(touched.scopes, "scope");
     if parts.is_empty() { scopes } else { format!("{scopes}: {}", parts.join(", ")) }
 }
 
-fn by(leaf: &Leaf) -> Painted {
-    paint(POLICY, setters(leaf).unwrap_or_default())
+/// How many objects of each kind are deleted with an object: `go 4 HTTPRoutes, 5 Services`.
+fn deleted_with(deletion: &Deletion) -> String {
+    let verb = if deletion.with.len() == 1 { "goes" } else { "go" };
+    let kinds = deletion.with.chunk_by(|a, b| a.group == b.group && a.kind == b.kind);
+    let kinds = kinds.map(|alike| counted(alike.len(), &alike[0].kind)).collect::<Vec<_>>();
+    format!("{verb} {}", kinds.join(", "))
 }
 
-/// The status in a word, before and after.
-pub fn words(status: &StatusChange) -> (&'static str, &'static str) {
-    (status.before.as_ref().map_or("new", word), status.after.as_ref().map_or("gone", word))
+/// How many places there are, and what they are: `4 Services`, or scopes where several lead to one target.
+fn count_places(group: &ChangeGroup) -> String {
+    let places = group.places.len();
+    let kinds: BTreeSet<String> = group.targets.iter().map(kind_of).collect();
+    match kinds.first() {
+        _ if group.targets.len() < places => counted(places, "scope"),
+        Some(kind) if kinds.len() == 1 => counted(places, kind),
+        _ => counted(places, "place"),
+    }
 }
 
-/// For a comment on a pull request.
-pub fn write_markdown(all: &Changes, deletions: &[Deletion], screen: &mut Screen) -> io::Result<()> {
-    let changes = &alike(&all.effective);
-    if changes.is_empty() {
+fn by(value: &SetValue) -> Painted {
+    paint(POLICY, joined(&value.policies))
+}
+
+/// The status before and after, each in a word.
+fn words(status: &PlannedStatus) -> (&'static str, &'static str) {
+    (status.before.unwrap_or("new"), status.after.unwrap_or("gone"))
+}
+
+pub fn write_markdown(plan: &PlanDocument, screen: &mut Screen) -> io::Result<()> {
+    if plan.groups.is_empty() {
         writeln!(screen, "**Nothing that is in force changes.**")?;
     } else {
-        writeln!(screen, "**What is in force changes in {}.**", sentence(Touched::by(changes)))?;
+        writeln!(screen, "**What is in force changes in {}.**", touched(plan.touched))?;
     }
-    for deletion in deletions.iter().filter(|it| !it.with.is_empty()) {
-        writeln!(screen, "\nWith `{}` {}.", deletion.object, gone_with(deletion))?;
+    for deletion in plan.deleted.iter().filter(|it| !it.with.is_empty()) {
+        writeln!(screen, "\nWith `{}` {}.", deletion.object, deleted_with(deletion))?;
     }
-    let ends = Ends::new(changes);
-    for change in changes {
-        let ends = ends.of(change);
-        writeln!(
-            screen,
-            "\n<details open><summary>{} on {}</summary>\n",
-            change.policy_kind,
-            counted(ends.len(), "place")
-        )?;
-        writeln!(screen, "{}\n\n```diff", ends.iter().map(|end| format!("`{end}`")).collect::<Vec<_>>().join(", "))?;
-        change.leaves.iter().try_for_each(|leaf| write_diff(leaf, screen))?;
+    for group in &plan.groups {
+        let places: Vec<String> = group.places.iter().map(|place| format!("`{place}`")).collect();
+        let summary = format!("{} on {}", group.policy_kind, counted(places.len(), "place"));
+        writeln!(screen, "\n<details open><summary>{summary}</summary>\n")?;
+        writeln!(screen, "{}\n\n```diff", places.join(", "))?;
+        group.leaves.iter().try_for_each(|leaf| write_diff(leaf, screen))?;
         writeln!(screen, "```\n\n</details>")?;
     }
-    if !all.statuses.is_empty() {
+    if !plan.policies.is_empty() {
         writeln!(screen, "\n| policy | before | after |\n|---|---|---|")?;
-        for status in &all.statuses {
+        for status in &plan.policies {
             let (before, after) = words(status);
             writeln!(screen, "| `{}` | {before} | {after} |", status.policy)?;
         }
     }
-    let findings = findings(all);
+    let findings = findings(plan);
     if !findings.is_empty() {
         writeln!(screen, "\n| lint | rule | object | what |\n|---|---|---|---|")?;
         for (word, finding) in findings {
-            let (severity, id) = (finding.rule.severity, finding.rule.id);
-            let what = finding.problem.message.replace('|', "\\|");
-            writeln!(screen, "| {word} {severity} | {id} | `{}` | {what} |", object(finding))?;
+            let what = finding.message.replace('|', "\\|");
+            writeln!(screen, "| {word} {} | {} | `{}` | {what} |", finding.severity, finding.id, object(finding))?;
         }
     }
     Ok(())
@@ -202,20 +187,20 @@ pub fn write_markdown(all: &Changes, deletions: &[Deletion], screen: &mut Screen
 
 const NEW: &str = "new";
 
-/// What is new, then what is fixed.
-fn findings(changes: &Changes) -> Vec<(&'static str, &Finding)> {
-    let new = changes.new_findings.iter().map(|finding| (NEW, finding));
-    new.chain(changes.fixed_findings.iter().map(|finding| ("fixed", finding))).collect()
+/// The findings that are new, then those that are fixed.
+fn findings(plan: &PlanDocument) -> Vec<(&'static str, &FindingDocument)> {
+    let new = plan.findings.new.iter().map(|finding| (NEW, finding));
+    new.chain(plan.findings.fixed.iter().map(|finding| ("fixed", finding))).collect()
 }
 
-fn object(finding: &Finding) -> String {
-    finding.problem.object.as_ref().map(ToString::to_string).unwrap_or_default()
+fn object(finding: &FindingDocument) -> String {
+    finding.object.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-fn write_diff(leaf: &LeafChange, screen: &mut Screen) -> io::Result<()> {
+fn write_diff(leaf: &LeafDocument, screen: &mut Screen) -> io::Result<()> {
     for (sign, side) in [('-', &leaf.before), ('+', &leaf.after)] {
         if let Some(set) = side {
-            let by = setters(set).map(|policy| format!("  # {policy}")).unwrap_or_default();
+            let by = if set.policies.is_empty() { String::new() } else { format!("  # {}", joined(&set.policies)) };
             writeln!(screen, "{sign} {}: {}{by}", leaf.path, inline(&set.value))?;
         }
     }

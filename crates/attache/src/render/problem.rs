@@ -1,14 +1,12 @@
 //! What is wrong, on standard error.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
 use anstyle::Style;
-use attache_engine::incremental::Report;
+use attache_answers::scopes::cut;
 use attache_engine::object::SourceLocation;
 use attache_engine::problem::{Problem, Severity};
 
-use super::cut;
 use super::style::{BAD, DIM, INFO, WARNING, paint};
 use crate::source::Excerpts;
 
@@ -44,13 +42,6 @@ pub fn show_some<'p>(problems: impl Iterator<Item = &'p Problem>) {
     }
 }
 
-/// What the engine found wrong and did not before, wherever it is written now.
-pub fn new_problems(report: &Report) -> Vec<&Problem> {
-    let key = |problem: &'_ Problem| (problem.object.clone(), problem.path.clone(), problem.message.clone());
-    let known: BTreeSet<_> = report.before.problems().iter().map(key).collect();
-    report.after.problems().iter().filter(|problem| !known.contains(&key(problem))).collect()
-}
-
 pub fn severity_style(severity: Severity) -> Style {
     match severity {
         Severity::Error => BAD,
@@ -59,18 +50,25 @@ pub fn severity_style(severity: Severity) -> Style {
     }
 }
 
+/// A problem with the line that it is about.
 fn text(problem: &Problem, line: Option<&str>) -> String {
     let style = severity_style(problem.severity).bold();
-    let plain = problem.to_string();
-    let label = format!("{}:", problem.severity);
-    let rest = plain.strip_prefix(&label).unwrap_or(&plain);
-    let (message, details) = rest.split_once('\n').unwrap_or((rest, ""));
-    let mut out = format!("{}{message}\n", paint(style, label));
-    for detail in details.lines() {
-        out += &format!("{}\n", paint(DIM, detail));
-        if let (Some(line), Some(place), true) = (line, problem.location, detail.starts_with("  --> ")) {
-            out += &excerpt(line, place, |mark| paint(style, mark).to_string());
+    let mut out = format!("{} {}\n", paint(style, format!("{}:", problem.severity)), problem.message);
+    if let Some(place) = problem.file_location() {
+        // Most files have one document: the first needs no number.
+        let document = problem.document.filter(|document| *document > 1);
+        let document = document.map(|document| format!(" (document {document})")).unwrap_or_default();
+        out += &format!("{}\n", paint(DIM, format!("  --> {place}{document}")));
+        if let (Some(line), Some(location)) = (line, problem.location) {
+            out += &excerpt(line, location, |mark| paint(style, mark).to_string());
         }
+    }
+    if let Some(object) = &problem.object {
+        let path = problem.path.as_ref().map(|path| format!(", {path}")).unwrap_or_default();
+        out += &format!("{}\n", paint(DIM, format!("   in {object}{path}")));
+    }
+    if let Some(help) = &problem.help {
+        out += &format!("{}\n", paint(DIM, format!("  help: {help}")));
     }
     out
 }

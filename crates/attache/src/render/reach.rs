@@ -1,48 +1,69 @@
-//! How far a policy reaches, for a person.
+//! Where a policy applies, as text.
 
-use std::io;
+use std::io::{self, Write};
 
-use attache_engine::model::Scope;
-use attache_engine::names::plural;
-use attache_engine::reach::{Reach, ReachPart};
-use attache_engine::topology::{Level, NodeId};
+use attache_answers::reach::{ReachDocument, ReachPartDocument};
+use attache_answers::scopes::cut;
 
-use super::effective::EffectiveView;
-use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, paint};
+use super::Screen;
+use super::describe::node_counts;
+use super::loss::path_loss;
+use super::status::{in_force, status_word};
+use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, POLICY, paint};
 use super::table::Table;
-use super::{Screen, cut};
-use attache_answers::Snapshot;
-use attache_answers::scopes::scope_name;
 
-pub struct ReachView<'i> {
-    pub input: &'i Snapshot,
-    pub reach: &'i Reach,
-    /// The policy, as it can be given to commands.
-    pub policy: String,
+pub struct ReachView<'d> {
+    pub reach: &'d ReachDocument,
     /// How many names, or lost values, are shown before the rest is only counted.
     pub most: usize,
     pub indent: usize,
 }
 
 impl ReachView<'_> {
-    /// How much feels what is called `what`.
+    /// The whole answer, for the policy or for one `rule` of it.
+    pub fn write(&self, rule: Option<&str>, screen: &mut Screen) -> io::Result<()> {
+        let ReachDocument { policy, parts, status, .. } = self.reach;
+        let mut head = Table::plain(0);
+        let scopes = match rule {
+            None => format!("in force in {} scopes", in_force(status)),
+            Some(_) => rule_in_force(parts),
+        };
+        head.row([paint(POLICY, policy).into(), status_word(status), scopes.as_str().into()]);
+        if !status.accepted.message.is_empty() {
+            head.row([status.accepted.message.as_str().into()]);
+        }
+        head.write(screen)?;
+        self.affected(if rule.is_some() { "this rule" } else { "it" }, screen)?;
+        let shown = cut(parts.len(), self.most);
+        for part in &parts[..shown] {
+            writeln!(screen)?;
+            self.part(part, screen)?;
+        }
+        if shown < parts.len() {
+            let more = format!("and {} more: {}", parts.len() - shown, screen.invocation.in_full());
+            writeln!(screen, "\n{}", paint(DIM, more))?;
+        }
+        Ok(())
+    }
+
+    /// How many nodes of each kind the policy affects.
     pub fn affected(&self, what: &str, screen: &mut Screen) -> io::Result<()> {
-        let affected = counts(self.input, &self.reach.affected);
         let mut table = Table::plain(self.indent);
-        table.row([match affected.is_empty() {
-            true => format!("nothing feels {what}").into(),
-            false => format!("felt by {}", affected.join(", ")).into(),
+        table.row([match node_counts(&self.reach.affected_counts).as_str() {
+            "" => format!("nothing feels {what}").into(),
+            counts => format!("felt by {counts}").into(),
         }]);
         table.write(screen)
     }
 
-    /// What becomes of it in some scopes.
-    pub fn part(&self, part: &ReachPart, screen: &mut Screen) -> io::Result<()> {
-        let places = self.places(part);
+    /// What is in force in some scopes, and what is not.
+    pub fn part(&self, part: &ReachPartDocument, screen: &mut Screen) -> io::Result<()> {
+        let targets = part.whole_targets.iter().map(ToString::to_string);
+        let places: Vec<String> = targets.chain(part.ways.iter().map(ToString::to_string)).collect();
         let shown = cut(places.len(), self.most);
         let mut place = format!("on {}", places[..shown].join(", "));
         if shown < places.len() {
-            place += &format!(" and {} more: {}", places.len() - shown, self.whole(screen));
+            place += &format!(" and {} more: {}", places.len() - shown, self.in_full(screen));
         }
         let mut head = Table::plain(self.indent);
         head.row([paint(OBJECT, place).into()]);
@@ -53,44 +74,28 @@ impl ReachView<'_> {
             table.row([paint(GOOD, text).into(), paint(DIM, "in force").into()]);
         }
         let shown = cut(part.lost.len(), self.most);
-        let view = EffectiveView { input: self.input, most: self.most };
         for lost in &part.lost[..shown] {
             let text = if lost.path.is_empty() { "all of it".to_owned() } else { lost.path.to_string() };
             let cell = [paint(BAD, format!("{LOST_MARK} ")), paint(LOST, text)];
-            table.row([cell.into(), view.why(lost).as_str().into()]);
+            table.row([cell.into(), path_loss(lost).into()]);
         }
         if shown < part.lost.len() {
-            let more = part.lost.len() - shown;
-            table.row([paint(DIM, format!("and {more} more that lost: {}", self.whole(screen))).into()]);
+            let (more, see) = (part.lost.len() - shown, self.in_full(screen));
+            table.row([paint(DIM, format!("and {more} more that lost: {see}")).into()]);
         }
         table.write(screen)
     }
 
-    /// Where the scopes of a part end. Where that depends on the way, the ways.
-    fn places(&self, part: &ReachPart) -> Vec<String> {
-        let is_divided = |scope: &&Scope| scope.end().is_some_and(|end| self.reach.divided.contains(&end));
-        let ends = part.ends().into_iter().filter(|end| !self.reach.divided.contains(end));
-        let ways = part.scopes.iter().filter(is_divided).map(|scope| scope_name(self.input, scope));
-        ends.map(|end| self.input.name(end)).chain(ways).collect()
-    }
-
     /// The command that shows everything.
-    fn whole(&self, screen: &Screen) -> String {
-        screen.invocation.question(&["reach", &self.policy, "-o", "wide"])
+    pub fn in_full(&self, screen: &Screen) -> String {
+        screen.invocation.question(&["reach", &self.reach.policy.to_string(), "-o", "wide"])
     }
 }
 
-/// How many of each there are: `2 Gateways`, `5 HTTPRoute rules`.
-pub fn counts(input: &Snapshot, nodes: &[NodeId]) -> Vec<String> {
-    let mut counts: Vec<(Level, String, usize)> = Vec::new();
-    for node in nodes {
-        let (level, what) = (input.engine.topology()[*node].level, input.what(*node));
-        match counts.iter_mut().find(|(_, other, _)| *other == what) {
-            Some((_, _, count)) => *count += 1,
-            None => counts.push((level, what, 1)),
-        }
-    }
-    counts.sort();
-    let counted = counts.into_iter();
-    counted.map(|(_, what, n)| if n == 1 { format!("1 {what}") } else { format!("{n} {}", plural(&what)) }).collect()
+/// In how many scopes one rule of a policy is in force.
+fn rule_in_force(parts: &[ReachPartDocument]) -> String {
+    let in_force = parts.iter().filter(|part| !part.in_force.is_empty());
+    let (in_force, total): (usize, usize) =
+        (in_force.map(|part| part.scopes).sum(), parts.iter().map(|part| part.scopes).sum());
+    format!("this rule is in force in {in_force} of {total} scopes")
 }

@@ -1,10 +1,13 @@
-//! Findings in the format of OASIS, version 2.1.0, which code scanners speak.
+//! Findings as SARIF 2.1.0, the format of code scanning tools.
 
-use attache_engine::lint::{Finding, RULES, Rule};
-use attache_engine::problem::{Problem, Severity};
+use attache_answers::lint::FindingDocument;
+use attache_engine::lint::{RULES, Rule};
+use attache_engine::problem::Severity;
 use serde_json::{Value, json};
 
-pub fn sarif_log(findings: &[Finding]) -> Value {
+use crate::source::STDIN;
+
+pub fn sarif_log(findings: &[FindingDocument]) -> Value {
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -38,36 +41,35 @@ fn capitalised(word: &str) -> String {
     first.to_uppercase() + rest
 }
 
-fn result(finding: &Finding) -> Value {
-    let Finding { rule, problem, suppressed, .. } = finding;
-    let text = match &problem.help {
-        Some(help) => format!("{}\nhelp: {help}", problem.message),
-        None => problem.message.clone(),
+fn result(finding: &FindingDocument) -> Value {
+    let text = match &finding.help {
+        Some(help) => format!("{}\nhelp: {help}", finding.message),
+        None => finding.message.clone(),
     };
     let mut result = json!({
-        "ruleId": rule.id,
-        "ruleIndex": RULES.iter().position(|other| other.id == rule.id),
-        "level": level(rule.severity),
+        "ruleId": finding.id,
+        "ruleIndex": RULES.iter().position(|rule| rule.id == finding.id),
+        "level": level(finding.severity),
         "message": {"text": text},
-        "locations": [location(problem)],
+        "locations": [location(finding)],
     });
-    if let Some(reason) = suppressed {
+    if let Some(reason) = &finding.suppressed {
         result["suppressions"] = json!([{"kind": "inSource", "justification": reason}]);
     }
     result
 }
 
-fn location(problem: &Problem) -> Value {
+fn location(finding: &FindingDocument) -> Value {
     let mut location = json!({});
-    // Standard input is no file that anybody could open.
-    if let Some(file) = problem.file.as_deref().filter(|file| *file != crate::source::STDIN) {
+    // Standard input is not a file that can be opened.
+    if let Some(file) = finding.file.as_deref().filter(|file| *file != STDIN) {
         location["physicalLocation"] = json!({"artifactLocation": {"uri": uri(file)}});
-        if let Some(place) = problem.location {
-            location["physicalLocation"]["region"] = json!({"startLine": place.line, "startColumn": place.column});
+        if let (Some(line), Some(column)) = (finding.line, finding.column) {
+            location["physicalLocation"]["region"] = json!({"startLine": line, "startColumn": column});
         }
     }
-    if let Some(object) = &problem.object {
-        let name = problem.path.as_ref().map_or_else(|| object.to_string(), |path| format!("{object}.{path}"));
+    if let Some(object) = &finding.object {
+        let name = finding.path.as_ref().map_or_else(|| object.to_string(), |path| format!("{object}.{path}"));
         location["logicalLocations"] = json!([{"fullyQualifiedName": name, "kind": "object"}]);
     }
     location

@@ -1,5 +1,6 @@
 //! A spec as lines of YAML, each with the path of what it shows.
 
+use attache_answers::inline;
 use attache_engine::text::to_yaml;
 use attache_engine::value::{Path, Value};
 
@@ -26,30 +27,17 @@ pub fn spec_lines(spec: &Value) -> Vec<SpecLine> {
     lines
 }
 
-/// The same for what is at `field`, under its full path.
-pub fn field_lines(spec: &Value, field: &Path) -> Vec<SpecLine> {
+/// The lines of the value of a field, under the path of the field. An empty path is the whole spec.
+pub fn value_lines(value: &Value, field: &Path) -> Vec<SpecLine> {
     if field.is_empty() {
-        return spec_lines(spec);
+        return spec_lines(value);
     }
-    let Some(value) = field.resolve(spec) else { return Vec::new() };
     if is_short(value) {
         return vec![SpecLine { path: field.clone(), text: format!("{field}: {}", inline(value)) }];
     }
     let mut lines = vec![SpecLine { path: field.clone(), text: format!("{field}:") }];
     write(value, field, 1, &mut lines);
     lines
-}
-
-/// A value on one line.
-pub fn inline(value: &Value) -> String {
-    match value {
-        Value::List(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
-        Value::Map(map) => {
-            let entries = map.entries().iter().map(|(key, child)| format!("{}: {}", scalar(key), inline(child)));
-            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
-        }
-        scalar => to_yaml(scalar).trim_end().replace('\n', " "),
-    }
 }
 
 /// How deep a spec is shown field by field: deeper than anybody writes by hand. The reader's own limit keeps the rest

@@ -1,39 +1,43 @@
-//! A policy's status in a word or two.
+//! Statuses as text.
 
-use attache_engine::status::{Enforcement, PolicyStatus, ScopeCounts};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 
-use attache_answers::Snapshot;
+use attache_answers::scopes::cut;
+use attache_answers::status::{PolicyStatusDocument, ScopeCountsDocument, TargetStatusDocument};
+use attache_engine::object::ObjectRef;
+use attache_engine::status::Enforcement;
+use attache_engine::topology::NodeRef;
 
-use super::style::{BAD, GOOD, WARNING, paint};
-use super::table::Cell;
-use super::{Screen, some};
+use super::style::{BAD, DIM, GOOD, OBJECT, POLICY, WARNING, paint};
+use super::table::{Cell, Table};
+use super::{Screen, joined, some, write_line};
 
-/// Why it is not accepted, or how much of it is in force.
-pub fn status_word(status: &PolicyStatus) -> Cell {
+/// Why a policy is not accepted, or how much of it is in force.
+pub fn status_word(status: &PolicyStatusDocument) -> Cell {
     let style = match status.enforcement {
-        _ if status.refused.is_some() => BAD,
+        _ if status.accepted.refused.is_some() => BAD,
         Enforcement::Enforced => GOOD,
         Enforcement::PartiallyEnforced => WARNING,
         Enforcement::Overridden | Enforcement::NotEnforced => BAD,
     };
-    paint(style, status.refused.map_or(status.enforcement.name(), |reason| reason.name())).into()
+    paint(style, status.word()).into()
 }
 
-/// In how many of its scopes some of it is in force.
-pub fn in_force(status: &PolicyStatus) -> String {
+/// In how many of its scopes some of a policy is in force.
+pub fn in_force(status: &PolicyStatusDocument) -> String {
     let scopes = status.scopes;
     format!("{} of {}", scopes.enforced.saturating_add(scopes.partial), scopes.total)
 }
 
-/// Why not all of it is in force, with the names of so many others.
-pub fn why(input: &Snapshot, status: &PolicyStatus, most: usize) -> String {
-    let by: Vec<String> = status.by.iter().map(|policy| input.policy(*policy)).collect();
-    match (status.message().as_str(), status.enforcement) {
+/// Why not all of a policy is in force, with the names of at most `most` others, or one more.
+pub fn why(status: &PolicyStatusDocument, most: usize) -> String {
+    let by = &status.by;
+    match (status.accepted.message.as_str(), status.enforcement) {
         ("", Enforcement::PartiallyEnforced) if by.is_empty() => {
-            let ScopeCounts { total, enforced, partial, overridden } = status.scopes;
+            let ScopeCountsDocument { total, enforced, partial, overridden } = status.scopes;
             let lacking = total.saturating_sub(enforced).saturating_sub(overridden);
-            let has_condition = input.engine.policy(status.policy).blocks.iter().any(|block| block.when.is_some());
-            let why = match (has_condition, partial) {
+            let why = match (status.has_condition, partial) {
                 (true, 0) => "its condition does not hold",
                 (true, _) => "the condition of one of its blocks does not hold",
                 (false, _) => "the object itself says otherwise",
@@ -41,17 +45,67 @@ pub fn why(input: &Snapshot, status: &PolicyStatus, most: usize) -> String {
             format!("{why} in {lacking} of {total} scopes")
         }
         ("", _) if by.is_empty() => String::new(),
-        ("", Enforcement::Overridden) => format!("all of it is taken by {}", some(&by, most)),
-        ("", _) => format!("part of it is taken by {}", some(&by, most)),
+        ("", Enforcement::Overridden) => format!("all of it is taken by {}", some(by, most)),
+        ("", _) => format!("part of it is taken by {}", some(by, most)),
         (message, _) => message.to_owned(),
     }
 }
 
-/// What to say where there is no policy to speak of.
-pub fn no_policies(namespace: Option<&str>, screen: &Screen) -> String {
+pub fn write_policies(
+    policies: &[PolicyStatusDocument],
+    namespace: Option<&str>,
+    screen: &mut Screen,
+) -> io::Result<()> {
+    if policies.is_empty() {
+        return write_no_policies(namespace, screen);
+    }
+    let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "WHY"]);
+    for status in policies {
+        table.row([
+            paint(POLICY, &status.policy).into(),
+            status_word(status),
+            in_force(status).into(),
+            why(status, usize::MAX).into(),
+        ]);
+    }
+    table.write(screen)
+}
+
+pub fn write_targets(targets: &[TargetStatusDocument], most: usize, screen: &mut Screen) -> io::Result<()> {
+    if targets.is_empty() {
+        return Ok(());
+    }
+    writeln!(screen)?;
+    let affected: BTreeMap<&NodeRef, &[ObjectRef]> =
+        targets.iter().map(|status| (&status.target, status.affected_by.as_slice())).collect();
+    // A section that the same policies affect as the whole object is left out. A Service that is the parent of routes
+    // has two nodes with one name.
+    let mut seen = BTreeSet::new();
+    let mut listed: Vec<&TargetStatusDocument> = Vec::new();
+    for status in targets {
+        let is_new = seen.insert((&status.target, &status.affected_by));
+        let whole = affected.get(&status.target.whole());
+        let is_different = status.target.section.is_none() || whole != Some(&&*status.affected_by);
+        if most == usize::MAX || is_new && is_different {
+            listed.push(status);
+        }
+    }
+    let shown = cut(listed.len(), most);
+    let mut table = Table::new(&["TARGET", "AFFECTED BY"]);
+    for status in &listed[..shown] {
+        table.row([paint(OBJECT, &status.target).into(), paint(POLICY, joined(&status.affected_by)).into()]);
+    }
+    table.write(screen)?;
+    if shown < listed.len() {
+        let more = format!("and {} more: {}", listed.len() - shown, screen.invocation.in_full());
+        writeln!(screen, "{}", paint(DIM, more))?;
+    }
+    Ok(())
+}
+
+/// There is no policy in the input, or none in a namespace.
+pub fn write_no_policies(namespace: Option<&str>, screen: &mut Screen) -> io::Result<()> {
     let place = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
-    format!(
-        "there are no policies{place}; for the kinds that are known see {}",
-        screen.invocation.question(&["get", "kinds"])
-    )
+    let see = screen.invocation.question(&["get", "kinds"]);
+    write_line(format!("there are no policies{place}; for the kinds that are known see {see}"), screen)
 }

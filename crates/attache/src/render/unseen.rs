@@ -1,10 +1,11 @@
 //! What of a cluster could not be seen, and what that could hide.
 
+use attache_answers::scopes::cut;
 use attache_cluster::{Unseen, UnseenReason};
 use attache_engine::problem::Problem;
 use serde::Serialize;
 
-use super::{cut, problem};
+use super::problem;
 
 /// How many kinds are named after an answer before the rest is only counted.
 const MOST: usize = 5;

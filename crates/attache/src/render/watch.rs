@@ -1,120 +1,117 @@
-//! What changes, as it happens: a line for each change.
+//! Changes as they happen: a line for each.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
+use attache_answers::change::{ChangeGroup, LeafDocument, SetValue};
+use attache_answers::inline;
+use attache_answers::status::PolicyStatusDocument;
+use attache_answers::watch::{PolicyStatusChange, WatchedChanges};
 use attache_cluster::{ClusterNews, KindChange};
-use attache_engine::change::{EffectiveChange, Leaf, LeafChange, StatusChange, TargetChange};
+use attache_engine::change::TargetChange;
 use attache_engine::engine::Engine;
-use attache_engine::incremental::Report;
 use attache_engine::object::ObjectRef;
-use attache_engine::status::PolicyStatus;
 use attache_engine::topology::NodeRef;
 use jiff::Timestamp;
 
-use super::plan::{ANOTHER_ORDER, PlanView, words};
-use super::spec::inline;
+use super::plan::{ANOTHER_ORDER, PlanView};
 use super::status::{in_force, why};
 use super::style::{DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
-use super::{Screen, counted, some};
-use attache_answers::Snapshot;
-use attache_answers::plan::{Ends, alike, end, setters};
-use attache_answers::watch::Changed;
+use super::{Screen, counted, joined, some};
 
-/// A longer value says too much for one of several on a line.
+/// Longer values are cut where several are on a line.
 const LONGEST: usize = 40;
 
 pub struct WatchView {
-    /// How many names and leaves are shown before the rest is only counted.
+    /// How many names and values are shown before the rest is only counted.
     pub most: usize,
-    /// Whether each leaf is shown, below the line.
+    /// Whether each value is shown, below the line.
     pub diff: bool,
-    /// Shown before each line, if that is wanted.
+    /// Shown before each line.
     pub time: Option<Timestamp>,
 }
 
 impl WatchView {
-    pub fn write(&self, changed: &Changed, report: &Report, screen: &mut Screen) -> io::Result<()> {
-        let changes = alike(&changed.effective);
-        let ends = Ends::new(&changes);
-        for change in &changes {
-            self.effective(change, &ends, screen)?;
+    pub fn write(&self, changes: &WatchedChanges, screen: &mut Screen) -> io::Result<()> {
+        for group in &changes.groups() {
+            self.effective(group, screen)?;
         }
-        let after = Snapshot::new(Arc::clone(&report.after), Vec::new());
-        for (words, names) in grouped(&changed.policies, |it| it.policy.to_string(), |it| self.status(&after, it)) {
-            self.line(screen, &paint(POLICY, some(&names, self.most)), &format!(": {words}"))?;
+        let policies = changes.policies();
+        for (text, policies) in grouped(&policies, |it| &it.policy, |it| self.status(it)) {
+            self.line(screen, &paint(POLICY, some(&policies, self.most)), &format!(": {text}"))?;
         }
-        let said: BTreeMap<&NodeRef, &TargetChange> = changed.targets.iter().map(|it| (&it.target, it)).collect();
-        // A section to which nothing else happens than to the whole says nothing new.
-        let is_new = |it: &&TargetChange| {
-            let whole = it.target.section.as_ref().and_then(|_| said.get(&it.target.whole()));
+        let by_target: BTreeMap<&NodeRef, &TargetChange> = changes.targets.iter().map(|it| (&it.target, it)).collect();
+        // A section to which the same happens as to the whole object is left out.
+        let is_shown = |it: &&TargetChange| {
+            let whole = it.target.section.as_ref().and_then(|_| by_target.get(&it.target.whole()));
             whole.is_none_or(|whole| (&whole.before, &whole.after) != (&it.before, &it.after))
         };
-        let targets: Vec<&TargetChange> = changed.targets.iter().filter(is_new).collect();
-        for (words, names) in grouped(targets, |it| it.target.to_string(), |it| self.target(it)) {
-            let verb = if names.len() == 1 { "is" } else { "are" };
-            self.line(screen, &paint(OBJECT, some(&names, self.most)), &format!(" {verb} {words}"))?;
+        let targets: Vec<&TargetChange> = changes.targets.iter().filter(is_shown).collect();
+        for (text, targets) in grouped(targets, |it| &it.target, |it| self.target(it)) {
+            let verb = if targets.len() == 1 { "is" } else { "are" };
+            self.line(screen, &paint(OBJECT, some(&targets, self.most)), &format!(" {verb} {text}"))?;
         }
         Ok(())
     }
 
-    fn line(&self, screen: &mut Screen, who: &Painted, what: &str) -> io::Result<()> {
+    fn line(&self, screen: &mut Screen, subject: &Painted, text: &str) -> io::Result<()> {
         if let Some(time) = self.time {
             write!(screen, "{} ", paint(DIM, time))?;
         }
-        writeln!(screen, "{who}{what}")
+        writeln!(screen, "{subject}{text}")
     }
 
-    fn effective(&self, change: &EffectiveChange, ends: &Ends, screen: &mut Screen) -> io::Result<()> {
+    fn effective(&self, group: &ChangeGroup, screen: &mut Screen) -> io::Result<()> {
         let places = match self.cuts() {
-            true => change.scopes.iter().map(end).collect::<BTreeSet<_>>().into_iter().collect(),
-            false => ends.of(change),
+            true => some(&group.targets, self.most),
+            false => joined(&group.places),
         };
-        let (scopes, leaves) = (counted(change.scopes.len(), "scope"), self.leaves(&change.leaves));
-        let place = paint(OBJECT, some(&places, self.most));
-        self.line(screen, &paint(HEAD, &change.policy_kind), &format!(" in {scopes} on {place}: {leaves}"))?;
+        let (scopes, leaves) = (counted(group.scopes, "scope"), self.leaves(&group.leaves));
+        let text = format!(" in {scopes} on {}: {leaves}", paint(OBJECT, places));
+        self.line(screen, &paint(HEAD, &group.policy_kind), &text)?;
         if self.diff {
-            PlanView { most: usize::MAX }.leaves(change, screen)?;
+            PlanView { most: usize::MAX }.leaves(&group.leaves, screen)?;
         }
         Ok(())
     }
 
-    /// Before and after, in short.
-    fn leaves(&self, leaves: &[LeafChange]) -> String {
+    /// The values before and after, on one line.
+    fn leaves(&self, leaves: &[LeafDocument]) -> String {
         if leaves.is_empty() {
             return ANOTHER_ORDER.to_owned();
         }
-        let said: Vec<String> = leaves.iter().map(|leaf| self.leaf(leaf)).collect();
-        let policies: BTreeSet<String> = leaves.iter().filter_map(|leaf| setters(leaf.after.as_ref()?)).collect();
-        let by = match policies.first() {
-            Some(policy) if policies.len() == 1 => format!(", by {}", paint(POLICY, policy)),
+        let texts: Vec<String> = leaves.iter().map(|leaf| self.leaf(leaf)).collect();
+        let setters: BTreeSet<&[ObjectRef]> = leaves.iter().filter_map(|leaf| policies(&leaf.after)).collect();
+        let by = match setters.first() {
+            Some(policies) if setters.len() == 1 => format!(", by {}", paint(POLICY, joined(policies))),
             _ => String::new(),
         };
-        format!("{}{by}", some(&said, self.most))
+        format!("{}{by}", some(&texts, self.most))
     }
 
-    fn leaf(&self, leaf: &LeafChange) -> String {
-        let value = |side: &Option<Leaf>| match side {
-            Some(leaf) if self.cuts() => short(inline(&leaf.value)),
-            Some(leaf) => inline(&leaf.value),
+    fn leaf(&self, leaf: &LeafDocument) -> String {
+        let value = |side: &Option<SetValue>| match side {
+            Some(set) if self.cuts() => shortened(inline(&set.value)),
+            Some(set) => inline(&set.value),
             None => "unset".to_owned(),
         };
         let (before, after) = (value(&leaf.before), value(&leaf.after));
-        match (&leaf.before, &leaf.after) {
-            (Some(was), Some(is)) if was.value == is.value && !was.policies.is_empty() => {
-                format!("{}: {after}, no longer by {}", leaf.path, paint(POLICY, setters(was).unwrap_or_default()))
+        match (&leaf.before, &leaf.after, policies(&leaf.before)) {
+            (Some(was), Some(is), Some(policies)) if was.value == is.value => {
+                format!("{}: {after}, no longer by {}", leaf.path, paint(POLICY, joined(policies)))
             }
             _ => format!("{}: {before} → {}", leaf.path, paint(WARNING, after)),
         }
     }
 
-    fn status(&self, after: &Snapshot, change: &StatusChange) -> String {
-        let (was, is) = words(change);
-        let reason = change.after.as_ref().map(|status| why(after, status, self.most)).filter(|why| !why.is_empty());
+    fn status(&self, change: &PolicyStatusChange) -> String {
+        let word = |side: &Option<PolicyStatusDocument>| side.as_ref().map(PolicyStatusDocument::word);
+        let (was, is) = (word(&change.before).unwrap_or("new"), word(&change.after).unwrap_or("gone"));
+        let reason = change.after.as_ref().map(|status| why(status, self.most)).filter(|why| !why.is_empty());
         let reason = reason.map(|why| format!(", {why}")).unwrap_or_default();
-        let counts = |side: &Option<PolicyStatus>| side.as_ref().map(in_force).unwrap_or_default();
+        let counts = |side: &Option<PolicyStatusDocument>| side.as_ref().map(in_force).unwrap_or_default();
         let (before, now) = (counts(&change.before), counts(&change.after));
         match was == is {
             false => format!("{was} → {}{reason}", paint(WARNING, is)),
@@ -125,7 +122,7 @@ impl WatchView {
 
     fn target(&self, change: &TargetChange) -> String {
         let only = |these: &[ObjectRef], others: &[ObjectRef]| {
-            let found: Vec<String> = these.iter().filter(|it| !others.contains(it)).map(ObjectRef::to_string).collect();
+            let found: Vec<&ObjectRef> = these.iter().filter(|it| !others.contains(it)).collect();
             (!found.is_empty()).then(|| paint(POLICY, some(&found, self.most)))
         };
         match (only(&change.after, &change.before), only(&change.before, &change.after)) {
@@ -140,18 +137,23 @@ impl WatchView {
     }
 }
 
-/// Changes of which the same is to be said, in the order of the first of each.
-fn grouped<C: Copy>(
+/// The policies that set a value, if any does.
+fn policies(side: &Option<SetValue>) -> Option<&[ObjectRef]> {
+    side.as_ref().map(|set| set.policies.as_slice()).filter(|policies| !policies.is_empty())
+}
+
+/// Changes with the same text together, in the order of the first of each.
+fn grouped<'c, C: Copy, N: Display + 'c>(
     changes: impl IntoIterator<Item = C>,
-    name: impl Fn(C) -> String,
-    words: impl Fn(C) -> String,
-) -> Vec<(String, Vec<String>)> {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    name: impl Fn(C) -> &'c N,
+    text: impl Fn(C) -> String,
+) -> Vec<(String, Vec<&'c N>)> {
+    let mut groups: Vec<(String, Vec<&N>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for change in changes {
-        let words = words(change);
-        let at = *known.entry(words.clone()).or_insert_with(|| {
-            groups.push((words, Vec::new()));
+        let text = text(change);
+        let at = *known.entry(text.clone()).or_insert_with(|| {
+            groups.push((text, Vec::new()));
             groups.len() - 1
         });
         groups[at].1.push(name(change));
@@ -159,28 +161,28 @@ fn grouped<C: Copy>(
     groups
 }
 
-fn short(text: String) -> String {
+fn shortened(text: String) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
 }
 
-/// What there is to watch, on standard error.
+/// What is watched, on standard error.
 pub fn write_watching(engine: &Engine, files: usize) {
     let (objects, policies) = (counted(engine.objects().len(), "object"), counted(engine.policies().len(), "policy"));
     let text = format!("watching {objects} in {}, {policies} among them", counted(files, "file"));
     let _ = writeln!(anstream::stderr(), "{}", paint(DIM, text));
 }
 
-/// What there is to watch in a cluster, on standard error.
+/// What is watched in a cluster, on standard error.
 pub fn write_watching_cluster(engine: &Engine, server: &str) {
     let (objects, policies) = (counted(engine.objects().len(), "object"), counted(engine.policies().len(), "policy"));
     let text = format!("watching {objects} in the cluster at {server}, {policies} among them");
     let _ = writeln!(anstream::stderr(), "{}", paint(DIM, text));
 }
 
-/// Whether the cluster is in touch, and which kinds have come and gone, on standard error.
+/// Whether the cluster can be reached, and which kinds have come and gone, on standard error.
 pub fn write_contact(news: &ClusterNews) {
     let mut stderr = anstream::stderr();
     if let Some(why) = &news.out_of_touch {
@@ -199,8 +201,8 @@ pub fn write_contact(news: &ClusterNews) {
     }
 }
 
-/// Files and folders that could not be used before, on standard error.
-pub fn write_mended(paths: &[PathBuf]) {
+/// Files and folders that could not be read before, on standard error.
+pub fn write_fixed(paths: &[PathBuf]) {
     for path in paths {
         let _ = writeln!(anstream::stderr(), "{} `{}` can be read again", paint(GOOD, "mended:"), path.display());
     }

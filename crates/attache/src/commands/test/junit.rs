@@ -7,7 +7,7 @@ use attache_engine::policytest::{Mismatch, UnmetExpectation};
 use attache_engine::text::to_yaml;
 
 use super::difference::places;
-use super::{Case, Result};
+use super::{Case, CaseResult};
 
 /// One suite for each file. Times are left out: the same tests make the same report.
 pub fn report(cases: &[Case]) -> String {
@@ -24,7 +24,7 @@ pub fn report(cases: &[Case]) -> String {
 
 fn counts(cases: &[Case]) -> String {
     let count = |result| cases.iter().filter(|case| case.result() == result).count();
-    let (failed, broken) = (count(Result::Failed), count(Result::Broken));
+    let (failed, broken) = (count(CaseResult::Failed), count(CaseResult::Broken));
     format!("tests=\"{}\" failures=\"{failed}\" errors=\"{broken}\"", cases.len())
 }
 

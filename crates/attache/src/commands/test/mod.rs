@@ -30,7 +30,7 @@ Examples:
   attache test tests/
   attache test tests/retries.yaml --filter override
   attache test --junit report.xml")]
-pub struct Test {
+pub struct TestCommand {
     /// Files and folders with tests, `-` for standard input
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
@@ -51,24 +51,24 @@ struct Case {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Result {
+enum CaseResult {
     Passed,
     Failed,
     Broken,
 }
 
 impl Case {
-    fn result(&self) -> Result {
+    fn result(&self) -> CaseResult {
         match &self.outcome {
-            TestOutcome { problems, .. } if !problems.is_empty() => Result::Broken,
-            TestOutcome { failures, .. } if !failures.is_empty() => Result::Failed,
-            _ => Result::Passed,
+            TestOutcome { problems, .. } if !problems.is_empty() => CaseResult::Broken,
+            TestOutcome { failures, .. } if !failures.is_empty() => CaseResult::Failed,
+            _ => CaseResult::Passed,
         }
     }
 }
 
-impl Test {
-    pub fn run(&self, global: &Global, screen: &mut Screen) -> std::result::Result<Verdict, Failure> {
+impl TestCommand {
+    pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let (documents, mut problems) = self.documents(global)?;
         let settings = Settings { infer_unlabelled: global.infer_unlabelled, ..Settings::default() };
         let (kinds, _) = built_in();
@@ -78,7 +78,8 @@ impl Test {
             show(case, global.quiet, screen)?;
         }
         let count = |result| cases.iter().filter(|case| case.result() == result).count();
-        let (passed, failed, broken) = (count(Result::Passed), count(Result::Failed), count(Result::Broken));
+        let (passed, failed, broken) =
+            (count(CaseResult::Passed), count(CaseResult::Failed), count(CaseResult::Broken));
         if !cases.is_empty() {
             summary(passed, failed, broken, screen)?;
         }
@@ -101,7 +102,7 @@ impl Test {
     }
 
     /// The tests that are meant, and what could not be read where tests may be.
-    fn documents(&self, global: &Global) -> std::result::Result<(Vec<Object>, Vec<Problem>), Failure> {
+    fn documents(&self, global: &Global) -> Result<(Vec<Object>, Vec<Problem>), Failure> {
         let mut paths: Vec<PathBuf> = self.paths.iter().chain(&global.files).cloned().collect();
         if paths.is_empty() {
             paths.push(".".into());
@@ -153,7 +154,7 @@ fn run(document: &Object, built_in: &[PolicyKind], settings: Settings) -> Case {
 }
 
 /// The objects in the files that a test names.
-fn files(test: &PolicyTest) -> std::result::Result<Vec<Object>, Vec<Problem>> {
+fn files(test: &PolicyTest) -> Result<Vec<Object>, Vec<Problem>> {
     let folder = Path::new(&*test.document.source.file).parent().unwrap_or(Path::new(""));
     let (mut objects, mut problems) = (Vec::new(), Vec::new());
     for (file, path) in &test.files {
@@ -169,10 +170,10 @@ fn files(test: &PolicyTest) -> std::result::Result<Vec<Object>, Vec<Problem>> {
 
 fn show(case: &Case, quiet: bool, screen: &mut Screen) -> std::io::Result<()> {
     let (style, word) = match case.result() {
-        Result::Passed if quiet => return Ok(()),
-        Result::Passed => (GOOD, "ok"),
-        Result::Failed => (BAD, "FAILED"),
-        Result::Broken => (WARNING, "BROKEN"),
+        CaseResult::Passed if quiet => return Ok(()),
+        CaseResult::Passed => (GOOD, "ok"),
+        CaseResult::Failed => (BAD, "FAILED"),
+        CaseResult::Broken => (WARNING, "BROKEN"),
     };
     writeln!(screen, "{}{:2$}{name}", paint(style, word), "", 8 - word.len(), name = case.name)?;
     for unmet in &case.outcome.failures {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::picture::{Link, Picture};
-use attache_answers::topology::Vertex;
+use super::picture::{Picture, PictureLink, PictureNode};
 
 /// What makes two nodes look the same: what they are, their kinds of policies, what is above or below them and
 /// whether that was refused.
@@ -22,82 +21,83 @@ pub fn collapse(picture: &Picture) -> Picture {
         parents.sort_unstable();
         parents.dedup();
         let next = small.nodes.len();
-        let group = *known.entry((node.what(), policy_kinds(node), parents, shapes[i])).or_insert(next);
+        let group = *known.entry((node.node.kind(), policy_kinds(node), parents, shapes[i])).or_insert(next);
         if group == next {
-            small.nodes.push(Vertex { count: 0, ..node.clone() });
+            small.nodes.push(PictureNode { count: 0, ..node.clone() });
         } else {
-            small.nodes[group].policies.extend(node.policies.iter().cloned());
+            small.nodes[group].node.policies.extend(node.node.policies.iter().cloned());
         }
         small.nodes[group].count += node.count;
         groups.push(group);
     }
     let links = picture.links.iter();
-    small.links =
-        links.map(|link| Link { parent: groups[link.parent], child: groups[link.child], ..link.clone() }).collect();
+    small.links = links
+        .map(|link| PictureLink { parent: groups[link.parent], child: groups[link.child], ..link.clone() })
+        .collect();
     small.links.sort();
     small.links.dedup_by_key(|link| (link.parent, link.child, reason(link)));
     small
 }
 
 /// A number for each node; nodes with the same number have the same below them.
-fn shapes(picture: &Picture, below: &[Vec<&Link>]) -> Vec<usize> {
+fn shapes(picture: &Picture, below: &[Vec<&PictureLink>]) -> Vec<usize> {
     let mut known: BTreeMap<Look, usize> = BTreeMap::new();
     let mut shapes = vec![0; picture.nodes.len()];
     for (i, node) in picture.nodes.iter().enumerate().rev() {
         let mut children: Vec<_> = below[i].iter().map(|link| (shapes[link.child], reason(link))).collect();
         children.sort_unstable();
         let next = known.len() + 1;
-        shapes[i] = *known.entry((node.what(), policy_kinds(node), children, 0)).or_insert(next);
+        shapes[i] = *known.entry((node.node.kind(), policy_kinds(node), children, 0)).or_insert(next);
     }
     shapes
 }
 
-fn reason(link: &Link) -> Option<&'static str> {
+fn reason(link: &PictureLink) -> Option<&'static str> {
     link.refused.as_ref().map(|refused| refused.reason)
 }
 
-fn policy_kinds(node: &Vertex) -> Vec<&str> {
-    let mut kinds: Vec<&str> = node.policies.iter().filter_map(|policy| policy.split('/').next()).collect();
+fn policy_kinds(node: &PictureNode) -> Vec<&str> {
+    let mut kinds: Vec<&str> = node.node.policies.iter().map(|policy| policy.kind.as_str()).collect();
     kinds.sort_unstable();
     kinds
 }
 
 #[cfg(test)]
 mod tests {
-    use attache_engine::topology::Level;
+    use attache_answers::topology::{GraphNode, TopologyGraph};
+    use attache_engine::object::ObjectRef;
+    use attache_engine::topology::{Level, NodeRef};
 
     use super::*;
-    use attache_answers::topology::Graph;
 
-    fn vertex(id: &str, policies: &[&str]) -> Vertex {
-        Vertex {
-            id: id.into(),
-            policies: policies.iter().map(|policy| policy.to_string()).collect(),
+    fn node(kind: &str, name: &str, policies: &[&str]) -> GraphNode {
+        let group = if kind == "Service" { "" } else { "gateway.networking.k8s.io" };
+        GraphNode {
+            policies: policies.iter().map(|policy| ObjectRef::new("example.io", "ColorPolicy", "a", policy)).collect(),
             level: Some(Level::Route),
-            count: 1,
-            ..Vertex::default()
+            ..GraphNode::missing(NodeRef::from(ObjectRef::new(group, kind, "a", name)))
         }
     }
 
     #[test]
     fn nodes_that_differ_only_in_name_become_one_with_all_that_is_below() {
-        let graph = Graph {
+        let graph = TopologyGraph {
             nodes: vec![
-                vertex("Gateway/a/g", &[]),
-                vertex("HTTPRoute/a/r1", &[]),
-                vertex("HTTPRoute/a/r2", &[]),
-                vertex("HTTPRoute/a/special", &["ColorPolicy/a/p"]),
-                vertex("Service/a/s1", &[]),
-                vertex("Service/a/s2", &[]),
-                vertex("Service/a/s3", &[]),
+                node("Gateway", "g", &[]),
+                node("HTTPRoute", "r1", &[]),
+                node("HTTPRoute", "r2", &[]),
+                node("HTTPRoute", "special", &["p"]),
+                node("Service", "s1", &[]),
+                node("Service", "s2", &[]),
+                node("Service", "s3", &[]),
             ],
             edges: vec![(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (3, 6)],
             refused: vec![],
         };
         let small = collapse(&Picture::new(graph));
-        let counts: Vec<(&str, usize)> = small.nodes.iter().map(|node| (node.id.as_str(), node.count)).collect();
+        let counts: Vec<(String, usize)> = small.nodes.iter().map(|it| (it.node.id.to_string(), it.count)).collect();
         assert_eq!(
-            counts,
+            counts.iter().map(|(name, count)| (name.as_str(), *count)).collect::<Vec<_>>(),
             [
                 ("Gateway/a/g", 1),
                 ("HTTPRoute/a/r1", 2),

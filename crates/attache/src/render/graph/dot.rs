@@ -1,19 +1,22 @@
 use std::fmt::Write;
 
 use super::picture::Picture;
-use attache_answers::topology::Graph;
+use attache_answers::topology::TopologyGraph;
 
 /// For Graphviz.
-pub fn dot(graph: Graph) -> String {
+pub fn dot(graph: TopologyGraph) -> String {
     let picture = Picture::new(graph);
     let mut out = String::from("digraph topology {\n  rankdir=LR\n  node [shape=box fontname=monospace]\n");
     for node in &picture.nodes {
-        let label: Vec<&str> = [&node.id].into_iter().chain(&node.policies).map(String::as_str).collect();
+        let node = &node.node;
+        let policies = node.policies.iter().map(ToString::to_string);
+        let label: Vec<String> = [node.id.to_string()].into_iter().chain(policies).collect();
         let style = if node.policies.is_empty() { "" } else { " color=purple" };
-        let _ = writeln!(out, "  {} [label={}{style}]", quoted(&node.id), quoted(&label.join("\n")));
+        let _ = writeln!(out, "  {} [label={}{style}]", quoted(&node.id.to_string()), quoted(&label.join("\n")));
     }
+    let id = |node: usize| picture.nodes[node].node.id.to_string();
     for link in &picture.links {
-        let (parent, child) = (quoted(&picture.nodes[link.parent].id), quoted(&picture.nodes[link.child].id));
+        let (parent, child) = (quoted(&id(link.parent)), quoted(&id(link.child)));
         let _ = match &link.refused {
             None => writeln!(out, "  {parent} -> {child}"),
             Some(refused) => {

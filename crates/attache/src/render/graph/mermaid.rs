@@ -1,14 +1,17 @@
 use std::fmt::Write;
 
 use super::picture::Picture;
-use attache_answers::topology::Graph;
+use attache_answers::topology::TopologyGraph;
 
 /// For Mermaid, which GitHub and GitLab draw in Markdown.
-pub fn mermaid(graph: Graph) -> String {
+pub fn mermaid(graph: TopologyGraph) -> String {
     let picture = Picture::new(graph);
     let mut out = String::from("flowchart LR\n");
     for (i, node) in picture.nodes.iter().enumerate() {
-        let label: Vec<String> = [&node.id].into_iter().chain(&node.policies).map(|text| escaped(text)).collect();
+        let node = &node.node;
+        let policies = node.policies.iter().map(ToString::to_string);
+        let label = [node.id.to_string()].into_iter().chain(policies).map(|text| escaped(&text));
+        let label: Vec<String> = label.collect();
         let class = if node.policies.is_empty() { "" } else { ":::policy" };
         let _ = writeln!(out, "  n{i}[\"{}\"]{class}", label.join("<br/>"));
     }
@@ -19,7 +22,7 @@ pub fn mermaid(graph: Graph) -> String {
             Some(refused) => writeln!(out, "  n{parent} -.-x|\"{}\"| n{child}", escaped(refused.reason)),
         };
     }
-    if picture.nodes.iter().any(|node| !node.policies.is_empty()) {
+    if picture.nodes.iter().any(|node| !node.node.policies.is_empty()) {
         out.push_str("  classDef policy stroke:#a3f,stroke-width:2px\n");
     }
     out

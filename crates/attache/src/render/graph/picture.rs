@@ -2,49 +2,59 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attache_engine::topology::Level;
+use attache_answers::topology::{GraphNode, RefusedEdge, TopologyGraph};
+use attache_engine::topology::{Level, NodeRef};
 
-use attache_answers::topology::{Graph, RefusedEdge, Vertex};
+use super::is_minor;
 
 /// Nodes in an order in which parents stand before their children, also those that refused them, unless they go
 /// round in a circle.
 #[derive(Debug, Default)]
 pub struct Picture {
-    pub nodes: Vec<Vertex>,
-    pub links: Vec<Link>,
+    pub nodes: Vec<PictureNode>,
+    pub links: Vec<PictureLink>,
+}
+
+/// A node of a picture.
+#[derive(Clone, Debug)]
+pub struct PictureNode {
+    pub node: GraphNode,
+    /// How many nodes of the topology it stands for.
+    pub count: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Link {
+pub struct PictureLink {
     pub parent: usize,
     pub child: usize,
     pub refused: Option<RefusedEdge>,
 }
 
 impl Picture {
-    pub fn new(graph: Graph) -> Picture {
+    pub fn new(graph: TopologyGraph) -> Picture {
         // A Namespace says something only by the policies on it.
-        let tells = |node: &Vertex| node.level != Some(Level::Namespace) || !node.policies.is_empty();
-        let shown = graph.only(|node| !node.is_minor() && tells(node));
+        let tells = |node: &GraphNode| node.level != Some(Level::Namespace) || !node.policies.is_empty();
+        let shown = graph.filtered(|node| !is_minor(node) && tells(node));
         let edges = [shown.namespace_edges(), shown.edges].concat();
-        let mut at: BTreeMap<String, usize> = shown.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
+        let mut at: BTreeMap<NodeRef, usize> = shown.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
         let mut nodes = shown.nodes;
-        let mut links: Vec<Link> =
-            edges.iter().map(|(parent, child)| Link { parent: *parent, child: *child, refused: None }).collect();
+        let mut links: Vec<PictureLink> =
+            edges.iter().map(|(parent, child)| PictureLink { parent: *parent, child: *child, refused: None }).collect();
         for refused in shown.refused {
             let [parent, child] = [&refused.parent, &refused.child].map(|id| {
                 *at.entry(id.clone()).or_insert_with(|| {
-                    nodes.push(Vertex { id: id.clone(), count: 1, ..Vertex::default() });
+                    nodes.push(GraphNode::missing(id.clone()));
                     nodes.len() - 1
                 })
             });
-            links.push(Link { parent, child, refused: Some(refused) });
+            links.push(PictureLink { parent, child, refused: Some(refused) });
         }
+        let nodes = nodes.into_iter().map(|node| PictureNode { node, count: 1 }).collect();
         Picture { nodes, links }.sorted()
     }
 
     /// The links above and below each node.
-    pub fn both_ways(&self) -> (Vec<Vec<&Link>>, Vec<Vec<&Link>>) {
+    pub fn both_ways(&self) -> (Vec<Vec<&PictureLink>>, Vec<Vec<&PictureLink>>) {
         let mut above = vec![Vec::new(); self.nodes.len()];
         let mut below = vec![Vec::new(); self.nodes.len()];
         for link in &self.links {
@@ -80,9 +90,9 @@ impl Picture {
         }
         let links = self.links.iter().filter_map(|link| {
             let (parent, child) = place[link.parent].zip(place[link.child])?;
-            Some(Link { parent, child, refused: link.refused.clone() })
+            Some(PictureLink { parent, child, refused: link.refused.clone() })
         });
-        let mut links: Vec<Link> = links.collect();
+        let mut links: Vec<PictureLink> = links.collect();
         links.sort();
         Picture { nodes: order.into_iter().map(|node| self.nodes[node].clone()).collect(), links }
     }

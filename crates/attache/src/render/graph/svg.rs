@@ -8,9 +8,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::collapse::collapse;
 use super::layout::{Layout, layout};
-use super::picture::{Link, Picture};
+use super::picture::{Picture, PictureLink, PictureNode};
 use crate::render::style::LOST_MARK;
-use attache_answers::topology::{Graph, Vertex};
+use attache_answers::topology::TopologyGraph;
 
 /// Above this many nodes, those that differ only in name are drawn as one.
 const MOST: usize = 100;
@@ -36,7 +36,7 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 .edge{fill:none;stroke:var(--line)}.refused{fill:none;stroke:var(--bad);stroke-dasharray:5 4}\
 .reason{font-size:11px;fill:var(--bad)}";
 
-pub fn svg(graph: Graph) -> String {
+pub fn svg(graph: TopologyGraph) -> String {
     let mut picture = Picture::new(graph);
     if picture.nodes.len() > MOST {
         picture = collapse(&picture);
@@ -47,7 +47,7 @@ pub fn svg(graph: Graph) -> String {
 struct Drawing<'p> {
     picture: &'p Picture,
     /// What is drawn as a line: not what an object wants of itself.
-    links: Vec<&'p Link>,
+    links: Vec<&'p PictureLink>,
     boxes: Vec<Label>,
     layout: Layout,
     /// The left side of each column, and its width.
@@ -64,19 +64,22 @@ struct Label {
 }
 
 impl Label {
-    fn new(node: &Vertex, above: &[&Link]) -> Label {
+    fn new(it: &PictureNode, above: &[&PictureLink]) -> Label {
         let reasons: BTreeSet<&str> = above.iter().filter_map(|link| Some(link.refused.as_ref()?.reason)).collect();
         let reasons = reasons.into_iter().map(|reason| format!("{LOST_MARK} {reason}")).collect();
-        let (id, section) = node.parts();
-        let name = id.split_once('/').map_or(id, |(_, name)| name);
+        let PictureNode { node, count } = it;
+        let id = &node.id.object;
+        let namespace = if id.namespace.is_empty() { String::new() } else { format!("{}/", id.namespace) };
+        let section = node.id.section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
+        let name = format!("{namespace}{}{section}", id.name);
         let mut policies: Vec<String> =
             node.policies.iter().take(MOST_POLICIES).map(|policy| format!("◆ {policy}")).collect();
         if node.policies.len() > MOST_POLICIES {
             policies.push(format!("◆ and {} more", node.policies.len() - MOST_POLICIES));
         }
-        let (what, name) = match node.count {
-            2.. => (format!("such as {name}{section}"), format!("{} {}", node.count, plural(&node.what()))),
-            _ => (node.what(), format!("{name}{section}")),
+        let (what, name) = match count {
+            2.. => (format!("such as {name}"), format!("{count} {}", plural(&node.kind()))),
+            _ => (node.kind(), name),
         };
         Label { what, name, policies, reasons }
     }
@@ -103,7 +106,7 @@ impl<'p> Drawing<'p> {
         let (above, _) = picture.both_ways();
         let boxes: Vec<Label> = picture.nodes.iter().zip(&above).map(|(node, above)| Label::new(node, above)).collect();
         let heights: Vec<f64> = boxes.iter().map(Label::height).collect();
-        let links: Vec<&Link> = picture.links.iter().filter(|link| link.parent != link.child).collect();
+        let links: Vec<&PictureLink> = picture.links.iter().filter(|link| link.parent != link.child).collect();
         let edges: Vec<(usize, usize)> = links.iter().map(|link| forward(link)).collect();
         let layout = layout(&heights, &edges);
         let mut widths = vec![0.0_f64; layout.columns];
@@ -136,7 +139,7 @@ impl<'p> Drawing<'p> {
         out
     }
 
-    fn draw_link(&self, link: &Link, bends: &[(usize, f64)], out: &mut String) {
+    fn draw_link(&self, link: &PictureLink, bends: &[(usize, f64)], out: &mut String) {
         let (start, end) = forward(link);
         let mut from = self.right(start);
         let mut path = format!("M{:.1} {:.1}", from.0, from.1);
@@ -156,18 +159,18 @@ impl<'p> Drawing<'p> {
     }
 
     fn draw_node(&self, node: usize, out: &mut String) {
-        let (vertex, label) = (&self.picture.nodes[node], &self.boxes[node]);
+        let (drawn, label) = (&self.picture.nodes[node].node, &self.boxes[node]);
         let (x, middle) = self.left(node);
         let y = middle - label.height() / 2.0;
-        let class = match vertex.policies.is_empty() {
-            _ if vertex.level.is_none() => "ghost",
+        let class = match drawn.policies.is_empty() {
+            _ if drawn.level.is_none() => "ghost",
             true => "node",
             false => "attached",
         };
         let _ = writeln!(
             out,
             "<g class=\"{class}\" transform=\"translate({x:.1} {y:.1})\"><title>{}</title><rect class=\"box\" width=\"{:.1}\" height=\"{:.1}\" rx=\"5\"/>",
-            Escaped(&vertex.id),
+            Escaped(&drawn.id.to_string()),
             self.columns[self.layout.nodes[node].0].1,
             label.height()
         );
@@ -190,7 +193,7 @@ impl<'p> Drawing<'p> {
 }
 
 /// A link from left to right: one that closes a circle goes from child to parent.
-fn forward(link: &Link) -> (usize, usize) {
+fn forward(link: &PictureLink) -> (usize, usize) {
     (link.parent.min(link.child), link.parent.max(link.child))
 }
 

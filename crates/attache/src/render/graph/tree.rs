@@ -1,100 +1,94 @@
-//! The topology as a tree, for a person: what stands in several places is shown in full only once.
+//! The topology as a tree. A node with several parents is shown in full below the first of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use attache_answers::scopes::cut;
+use attache_answers::topology::{GraphNode, RefusedEdge, TopologyGraph};
 use attache_engine::names::plural;
-use attache_engine::topology::Level;
+use attache_engine::topology::{Level, NodeRef};
 
+use super::is_minor;
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
-use crate::render::{Screen, cut, some};
-use attache_answers::topology::{Graph, RefusedEdge, Vertex};
+use crate::render::{Screen, counted, some};
 
 /// How many children of one kind are shown before the rest is only counted.
 const MOST: usize = 12;
-/// The same for the policies on one of them.
+/// The same for the policies on one node.
 const MOST_POLICIES: usize = 3;
 
-/// Writes the tree. Unless `everything` is asked for, long lists are cut, and ports and objects that nothing leads to
-/// are left out.
-pub fn tree(graph: Graph, everything: bool, screen: &mut Screen) -> io::Result<()> {
-    let graph = &graph.only(|node| everything || !node.is_minor());
+/// Writes the tree. Unless `everything` is asked for, long lists are cut, and ports and unconnected objects are left
+/// out.
+pub fn tree(graph: TopologyGraph, everything: bool, screen: &mut Screen) -> io::Result<()> {
+    let graph = &graph.filtered(|node| everything || !is_minor(node));
     let (parents, children) = (graph.parents(), graph.children());
     let forest = Forest { graph, parents, children, refused: by_parent(graph), everything };
-    let (roots, alone) = forest.roots();
+    let (roots, unconnected) = forest.roots();
     let most = if everything { usize::MAX } else { MOST_POLICIES };
-    let mut drawn = vec![false; graph.nodes.len()];
-    let mut stack: Vec<Line> =
-        forest.grouped(&roots, &[], &|| screen.invocation.in_full()).into_iter().rev().map(Line::root).collect();
+    let mut is_drawn = vec![false; graph.nodes.len()];
+    let in_full = screen.invocation.in_full();
+    let roots_below: Vec<Branch> = forest.grouped(&roots, &[], &|| in_full.clone());
+    let mut stack: Vec<TreeLine> = roots_below.into_iter().rev().map(TreeLine::root).collect();
     while let Some(line) = stack.pop() {
-        write!(screen, "{}", paint(DIM, format!("{}{}", line.indent, line.branch)))?;
-        match &line.what {
-            What::More { count, what, see } => {
-                let what = if *count == 1 { what.clone() } else { plural(what) };
-                writeln!(screen, "{}", paint(DIM, format!("and {count} more {what}: {see}")))?;
+        write!(screen, "{}", paint(DIM, format!("{}{}", line.indent, line.mark)))?;
+        match &line.branch {
+            Branch::More { count, kind, see } => {
+                let kind = if *count == 1 { kind.clone() } else { plural(kind) };
+                writeln!(screen, "{}", paint(DIM, format!("and {count} more {kind}: {see}")))?;
             }
-            What::Refused(refused) => write_refused(refused, &line.below(), screen)?,
-            What::Namespace { namespace, members } => {
-                let vertex = &graph.nodes[*namespace];
-                write_vertex(vertex, "", most, &line, screen)?;
-                let see = || {
-                    screen.invocation.question(&[
-                        "topology",
-                        "-n",
-                        vertex.id.trim_start_matches("Namespace/"),
-                        "-o",
-                        "wide",
-                    ])
-                };
-                stack.extend(line.hang(forest.listed(members, &see)));
+            Branch::Refused(refused) => write_refused(refused, &line.below(), screen)?,
+            Branch::Namespace { namespace, members } => {
+                let node = &graph.nodes[*namespace];
+                write_node(node, "", most, &line, screen)?;
+                let see = || screen.invocation.question(&["topology", "-n", &node.id.object.name, "-o", "wide"]);
+                stack.extend(line.children(forest.listed(members, &see)));
             }
-            What::Node(node) => {
-                let children = &forest.children[*node];
-                let is_drawn = std::mem::replace(&mut drawn[*node], true) && !children.is_empty();
-                let vertex = &graph.nodes[*node];
-                let note = match is_drawn {
-                    true => "(shown above)",
-                    false if forest.parents[*node].is_empty() && vertex.level == Some(Level::Route) => {
-                        "(attached nowhere)"
-                    }
-                    false => "",
+            Branch::Node(at) => {
+                let (node, children) = (&graph.nodes[*at], &forest.children[*at]);
+                let is_repeated = std::mem::replace(&mut is_drawn[*at], true) && !children.is_empty();
+                let is_unattached = forest.parents[*at].is_empty() && node.level == Some(Level::Route);
+                let note = match (is_repeated, is_unattached) {
+                    (true, _) => "(shown above)",
+                    (false, true) => "(attached nowhere)",
+                    (false, false) => "",
                 };
-                write_vertex(vertex, note, most, &line, screen)?;
-                if !is_drawn {
-                    let mut below = forest
-                        .grouped(children, &line.inside, &|| screen.invocation.question(&["topology", &vertex.id]));
-                    let refused = forest.refused.get(vertex.id.as_str()).into_iter().flatten();
-                    below.extend(refused.map(|refused| What::Refused(refused)));
-                    stack.extend(line.hang(below));
+                write_node(node, note, most, &line, screen)?;
+                if !is_repeated {
+                    let see = || screen.invocation.question(&["topology", &node.id.to_string()]);
+                    let mut below = forest.grouped(children, &line.inside, &see);
+                    let refused = forest.refused.get(&node.id).into_iter().flatten();
+                    below.extend(refused.map(|refused| Branch::Refused(refused)));
+                    stack.extend(line.children(below));
                 }
             }
         }
     }
-    write_strays(graph, screen)?;
-    if !alone.is_empty() && !roots.is_empty() {
+    write_without_parent(graph, screen)?;
+    if !unconnected.is_empty() && !roots.is_empty() {
         writeln!(screen)?;
     }
-    write_alone(graph, &alone, screen)
+    write_unconnected(graph, &unconnected, screen)
 }
 
 struct Forest<'g> {
-    graph: &'g Graph,
+    graph: &'g TopologyGraph,
     parents: Vec<Vec<usize>>,
     children: Vec<Vec<usize>>,
-    refused: BTreeMap<&'g str, Vec<&'g RefusedEdge>>,
+    refused: BTreeMap<&'g NodeRef, Vec<&'g RefusedEdge>>,
     everything: bool,
 }
 
-struct Line<'g> {
-    what: What<'g>,
+struct TreeLine<'g> {
+    branch: Branch<'g>,
     indent: String,
-    branch: &'static str,
-    /// The Namespaces that were passed on the way.
+    /// What comes between the indentation and the text.
+    mark: &'static str,
+    /// The Namespaces above.
     inside: Vec<usize>,
 }
 
-enum What<'g> {
+enum Branch<'g> {
     Node(usize),
     Namespace {
         namespace: usize,
@@ -104,30 +98,30 @@ enum What<'g> {
     /// Nodes that are only counted, and the command that shows them.
     More {
         count: usize,
-        what: String,
+        kind: String,
         see: String,
     },
 }
 
-impl<'g> Line<'g> {
-    fn root(what: What<'g>) -> Line<'g> {
-        Line { what, indent: String::new(), branch: "", inside: Vec::new() }
+impl<'g> TreeLine<'g> {
+    fn root(branch: Branch<'g>) -> TreeLine<'g> {
+        TreeLine { branch, indent: String::new(), mark: "", inside: Vec::new() }
     }
 
-    /// What hangs below this line, last first.
-    fn hang(&self, below: Vec<What<'g>>) -> Vec<Line<'g>> {
+    /// The lines below this one, the last first.
+    fn children(&self, branches: Vec<Branch<'g>>) -> Vec<TreeLine<'g>> {
         let mut inside = self.inside.clone();
-        if let What::Namespace { namespace, .. } = &self.what {
+        if let Branch::Namespace { namespace, .. } = &self.branch {
             inside.push(*namespace);
         }
-        let branches = ["└─ "].into_iter().chain(std::iter::repeat("├─ "));
-        let lines = below.into_iter().rev().zip(branches);
-        lines.map(|(what, branch)| Line { what, indent: self.below(), branch, inside: inside.clone() }).collect()
+        let marks = ["└─ "].into_iter().chain(std::iter::repeat("├─ "));
+        let lines = branches.into_iter().rev().zip(marks);
+        lines.map(|(branch, mark)| TreeLine { branch, indent: self.below(), mark, inside: inside.clone() }).collect()
     }
 
-    /// The indentation of what hangs below this line.
+    /// The indentation of the lines below this one.
     fn below(&self) -> String {
-        match self.branch {
+        match self.mark {
             "" => String::new(),
             "└─ " => format!("{}   ", self.indent),
             _ => format!("{}│  ", self.indent),
@@ -136,65 +130,74 @@ impl<'g> Line<'g> {
 }
 
 impl<'g> Forest<'g> {
-    /// What has no parents, and apart from it what has nothing to do with any other.
+    /// The nodes without parents; those that are not connected to anything are second.
     fn roots(&self) -> (Vec<usize>, Vec<usize>) {
         let nodes = self.graph.nodes.iter().enumerate();
-        let tops = nodes.filter(|(i, node)| self.parents[*i].is_empty() && node.level != Some(Level::Namespace));
-        tops.map(|(i, _)| i).partition(|i| {
+        let roots = nodes.filter(|(i, node)| self.parents[*i].is_empty() && node.level != Some(Level::Namespace));
+        roots.map(|(i, _)| i).partition(|i| {
             let node = &self.graph.nodes[*i];
-            let matters = matches!(
+            let is_root_level = matches!(
                 node.level,
                 Some(Level::GatewayClass | Level::Gateway | Level::Frontend | Level::ListenerSet | Level::Route)
             );
-            self.everything || matters || !node.policies.is_empty() || !self.children[*i].is_empty()
+            self.everything || is_root_level || !node.policies.is_empty() || !self.children[*i].is_empty()
         })
     }
 
-    /// `nodes` under the Namespaces that they live in, where those were not passed yet.
-    fn grouped(&self, nodes: &[usize], inside: &[usize], see: &dyn Fn() -> String) -> Vec<What<'g>> {
-        let mut entered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    /// `nodes` below the Namespaces that they are in, unless those are among the Namespaces above (`inside`).
+    fn grouped(&self, nodes: &[usize], inside: &[usize], see: &dyn Fn() -> String) -> Vec<Branch<'g>> {
+        let mut by_namespace: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut others = Vec::new();
         for node in nodes {
             match self.graph.nodes[*node].namespace.filter(|namespace| !inside.contains(namespace)) {
-                Some(namespace) => entered.entry(namespace).or_default().push(*node),
+                Some(namespace) => by_namespace.entry(namespace).or_default().push(*node),
                 None => others.push(*node),
             }
         }
-        let mut lines = self.listed(&others, see);
-        lines.extend(entered.into_iter().map(|(namespace, members)| What::Namespace { namespace, members }));
-        lines
+        let mut branches = self.listed(&others, see);
+        let namespaces = by_namespace.into_iter();
+        branches.extend(namespaces.map(|(namespace, members)| Branch::Namespace { namespace, members }));
+        branches
     }
 
-    fn listed(&self, nodes: &[usize], see: &dyn Fn() -> String) -> Vec<What<'g>> {
-        let like = |node: usize| (self.graph.nodes[node].kind(), self.graph.nodes[node].parts().1.is_empty());
-        let mut lines = Vec::new();
+    fn listed(&self, nodes: &[usize], see: &dyn Fn() -> String) -> Vec<Branch<'g>> {
+        let like = |node: usize| {
+            let id = &self.graph.nodes[node].id;
+            (&id.object.kind, id.section.is_none())
+        };
+        let mut branches = Vec::new();
         for same in nodes.chunk_by(|a, b| like(*a) == like(*b)) {
             let shown = if self.everything { same.len() } else { cut(same.len(), MOST) };
-            lines.extend(same[..shown].iter().map(|node| What::Node(*node)));
+            branches.extend(same[..shown].iter().map(|node| Branch::Node(*node)));
             if let Some(next) = same.get(shown) {
-                lines.push(What::More { count: same.len() - shown, what: self.graph.nodes[*next].what(), see: see() });
+                let kind = self.graph.nodes[*next].kind();
+                branches.push(Branch::More { count: same.len() - shown, kind, see: see() });
             }
         }
-        lines
+        branches
     }
 }
 
-fn by_parent(graph: &Graph) -> BTreeMap<&str, Vec<&RefusedEdge>> {
-    let mut refused: BTreeMap<&str, Vec<&RefusedEdge>> = BTreeMap::new();
-    for one in &graph.refused {
-        refused.entry(&one.parent).or_default().push(one);
+fn by_parent(graph: &TopologyGraph) -> BTreeMap<&NodeRef, Vec<&RefusedEdge>> {
+    let mut refused: BTreeMap<&NodeRef, Vec<&RefusedEdge>> = BTreeMap::new();
+    for edge in &graph.refused {
+        refused.entry(&edge.parent).or_default().push(edge);
     }
     refused
 }
 
-fn write_vertex(vertex: &Vertex, note: &str, most: usize, line: &Line<'_>, screen: &mut Screen) -> io::Result<()> {
-    match vertex.parts() {
-        (id, "") => write!(screen, "{}", paint(OBJECT, id))?,
-        (id, section) => write!(screen, "{}{}", paint(DIM, id), paint(OBJECT, section))?,
+/// A node, with its policies beside it or, where there is no room, below it.
+fn write_node(node: &GraphNode, note: &str, most: usize, line: &TreeLine<'_>, screen: &mut Screen) -> io::Result<()> {
+    match &node.id.section {
+        None => write!(screen, "{}", paint(OBJECT, &node.id))?,
+        Some(section) => {
+            write!(screen, "{}{}", paint(DIM, &node.id.object), paint(OBJECT, format!("#{section}")))?;
+        }
     }
     let note = if note.is_empty() { String::new() } else { format!("  {note}") };
-    let policies = some(&vertex.policies, most);
-    let taken = [&line.indent, line.branch, &vertex.id, &note].map(|text| text.chars().count()).iter().sum::<usize>();
+    let policies = some(&node.policies, most);
+    let id = node.id.to_string();
+    let taken = [&line.indent, line.mark, &id, &note].map(|text| text.chars().count()).iter().sum::<usize>();
     let fits = screen.width().is_none_or(|width| taken + 4 + policies.len() <= width);
     if fits && !policies.is_empty() {
         write!(screen, "  {} {}", paint(DIM, "←"), paint(POLICY, &policies))?;
@@ -225,17 +228,17 @@ fn write_message(message: &str, indent: &str, screen: &mut Screen) -> io::Result
     Ok(())
 }
 
-/// What was refused by something that is not in the tree, most often because it does not exist.
-fn write_strays(graph: &Graph, screen: &mut Screen) -> io::Result<()> {
+/// What is refused by a parent that is not in the tree, most often because it does not exist.
+fn write_without_parent(graph: &TopologyGraph, screen: &mut Screen) -> io::Result<()> {
     if graph.refused.is_empty() {
         return Ok(());
     }
-    let known: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
-    let mut strays = graph.refused.iter().filter(|refused| !known.contains(refused.parent.as_str())).peekable();
-    if strays.peek().is_some() {
+    let known: BTreeSet<&NodeRef> = graph.nodes.iter().map(|node| &node.id).collect();
+    let mut refused = graph.refused.iter().filter(|refused| !known.contains(&refused.parent)).peekable();
+    if refused.peek().is_some() {
         writeln!(screen, "\n{}", paint(HEAD, "Not attached"))?;
     }
-    for RefusedEdge { parent, child, reason, message } in strays {
+    for RefusedEdge { parent, child, reason, message } in refused {
         let mark = paint(BAD, LOST_MARK);
         writeln!(screen, "{mark} {} to {}  {}", paint(OBJECT, child), paint(OBJECT, parent), paint(BAD, reason))?;
         write_message(message, "", screen)?;
@@ -243,19 +246,15 @@ fn write_strays(graph: &Graph, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-fn write_alone(graph: &Graph, alone: &[usize], screen: &mut Screen) -> io::Result<()> {
-    if alone.is_empty() {
+fn write_unconnected(graph: &TopologyGraph, nodes: &[usize], screen: &mut Screen) -> io::Result<()> {
+    if nodes.is_empty() {
         return Ok(());
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for node in alone {
-        *counts.entry(graph.nodes[*node].kind()).or_default() += 1;
+    for node in nodes {
+        *counts.entry(&graph.nodes[*node].id.object.kind).or_default() += 1;
     }
-    let counted = |(kind, count): (&str, usize)| match count {
-        1 => format!("1 {kind}"),
-        count => format!("{count} {}", plural(kind)),
-    };
-    let counts: Vec<String> = counts.into_iter().map(counted).collect();
+    let counts: Vec<String> = counts.into_iter().map(|(kind, count)| counted(count, kind)).collect();
     let see = screen.invocation.in_full();
     writeln!(screen, "{}", paint(DIM, format!("not connected to anything: {} ({see})", counts.join(", "))))
 }

@@ -1,8 +1,9 @@
-//! How a kind of policy works, in a sentence.
+//! How a policy kind works, in a sentence.
 
 use attache_engine::kinds::{Class, DictatedBy, LevelName, Participation, PolicyKind, SameLevel, Strategy};
 
-pub fn how_it_works(kind: &PolicyKind) -> String {
+/// How a policy kind works, in a sentence.
+pub(crate) fn kind_summary(kind: &PolicyKind) -> String {
     let name = kind.full_name();
     if kind.class == Class::Direct {
         return format!("{name} is direct: it holds for the very thing that it targets; {}", between_two(kind));

@@ -5,30 +5,33 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
+/// The `apiVersion` of every document.
 pub const API_VERSION: &str = "attache.dev/v1alpha1";
 
-#[derive(Debug, Serialize)]
+/// A document with a list of items.
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct List<I> {
     api_version: &'static str,
     kind: &'static str,
-    items: I,
+    /// The items: a `Vec`, or a [`Stream`].
+    pub items: I,
 }
 
-impl<I: Serialize> List<I> {
-    pub fn new(kind: &'static str, items: I) -> List<I> {
+impl<I> List<I> {
+    pub(crate) fn new(kind: &'static str, items: I) -> List<I> {
         List { api_version: API_VERSION, kind, items }
     }
 }
 
-/// Items that are made while they are written, one by one: there may be millions.
+/// Items that are made one by one while the list is serialized: there can be millions.
 #[derive(Debug)]
 pub struct Stream<T, F>(F, PhantomData<T>);
 
 impl<T: Serialize, F: Fn(&mut dyn FnMut(T))> Stream<T, F> {
-    /// `each` calls what it is given with one item after the other.
-    pub fn new(each: F) -> Stream<T, F> {
-        Stream(each, PhantomData)
+    /// `for_each` calls its argument with each item.
+    pub(crate) fn new(for_each: F) -> Stream<T, F> {
+        Stream(for_each, PhantomData)
     }
 }
 

@@ -1,0 +1,131 @@
+//! Changes between two states, for `plan` and `watch`.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use attache_engine::change::{EffectiveChange, Leaf, LeafChange, LeafPath, ScopeRef};
+use attache_engine::incremental::Report;
+use attache_engine::object::{GroupKind, ObjectRef};
+use attache_engine::problem::Problem;
+use attache_engine::topology::NodeRef;
+use attache_engine::value::Value;
+use serde::{Serialize, Serializer};
+
+use crate::scopes::{Place, ScopeDocument};
+
+/// A value of an effective policy, before and after a change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeafDocument {
+    /// Where the value is.
+    pub path: LeafPath,
+    /// The value before the change. `None` if it was not set.
+    pub before: Option<SetValue>,
+    /// The value after the change. `None` if it is not set.
+    pub after: Option<SetValue>,
+}
+
+/// A value, and who set it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SetValue {
+    /// The value.
+    pub value: Value,
+    /// The policies that set it. Several, where each sets a part of it.
+    #[serde(rename = "policy", serialize_with = "joined")]
+    pub policies: Vec<ObjectRef>,
+}
+
+/// Scopes of one policy kind in which the same values change.
+#[derive(Clone, Debug)]
+pub struct ChangeGroup {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// How many scopes there are.
+    pub scopes: usize,
+    /// The effective targets of the scopes, each once, sorted.
+    pub targets: Vec<NodeRef>,
+    /// The targets, sorted by name. A target at which other scopes change in another way is listed as the paths to it.
+    pub places: Vec<Place>,
+    /// The values. None if the same policies apply in another order.
+    pub leaves: Vec<LeafDocument>,
+}
+
+pub(crate) fn leaf_documents(leaves: &[LeafChange]) -> Vec<LeafDocument> {
+    let set = |leaf: &Leaf| SetValue { value: leaf.value.clone(), policies: leaf.policies.clone() };
+    let document = |leaf: &LeafChange| LeafDocument {
+        path: leaf.path.clone(),
+        before: leaf.before.as_ref().map(set),
+        after: leaf.after.as_ref().map(set),
+    };
+    leaves.iter().map(document).collect()
+}
+
+pub(crate) fn scope_documents(scopes: &[ScopeRef]) -> Vec<ScopeDocument> {
+    scopes.iter().map(scope_document).collect()
+}
+
+fn scope_document(scope: &ScopeRef) -> ScopeDocument {
+    ScopeDocument {
+        scope: scope.nodes.iter().map(|node| NodeRef::clone(node)).collect(),
+        from: scope.from.as_deref().cloned(),
+    }
+}
+
+/// `a, b`, or null if there is none.
+fn joined<S: Serializer>(policies: &[ObjectRef], serializer: S) -> Result<S::Ok, S::Error> {
+    match policies {
+        [] => serializer.serialize_none(),
+        policies => serializer.serialize_str(&policies.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Changes with scopes together in which the same values change.
+pub(crate) fn groups(changes: &[EffectiveChange]) -> Vec<ChangeGroup> {
+    let mut scopes: Vec<(&EffectiveChange, Vec<&ScopeRef>)> = Vec::new();
+    let mut known: HashMap<(&GroupKind, &[LeafChange]), usize> = HashMap::new();
+    for change in changes {
+        match known.entry((&change.policy_kind, &change.leaves)) {
+            Entry::Occupied(group) => scopes[*group.get()].1.extend(&change.scopes),
+            Entry::Vacant(group) => {
+                group.insert(scopes.len());
+                scopes.push((change, change.scopes.iter().collect()));
+            }
+        }
+    }
+    // In how many groups of a kind there is a target.
+    let mut groups_at: HashMap<(&GroupKind, Option<&NodeRef>), usize> = HashMap::new();
+    for (change, scopes) in &scopes {
+        let targets: BTreeSet<Option<&NodeRef>> = scopes.iter().map(|scope| scope.target()).collect();
+        for target in targets {
+            *groups_at.entry((&change.policy_kind, target)).or_default() += 1;
+        }
+    }
+    let place = |kind: &GroupKind, scope: &ScopeRef| {
+        let document = scope_document(scope);
+        match (scope.target(), &document.from) {
+            (target, _) if groups_at.get(&(kind, target)).is_some_and(|groups| *groups > 1) => Place::Path(document),
+            (Some(target), None) => Place::Target(target.clone()),
+            (target, _) => Place::Path(ScopeDocument { scope: target.into_iter().cloned().collect(), ..document }),
+        }
+    };
+    let group = |(change, scopes): &(&EffectiveChange, Vec<&ScopeRef>)| {
+        let targets: BTreeSet<&NodeRef> = scopes.iter().filter_map(|scope| scope.target()).collect();
+        let places = scopes.iter().map(|scope| place(&change.policy_kind, scope));
+        let places: BTreeMap<String, Place> = places.map(|place| (place.to_string(), place)).collect();
+        ChangeGroup {
+            policy_kind: change.policy_kind.clone(),
+            scopes: scopes.len(),
+            targets: targets.into_iter().cloned().collect(),
+            places: places.into_values().collect(),
+            leaves: leaf_documents(&change.leaves),
+        }
+    };
+    scopes.iter().map(group).collect()
+}
+
+/// The problems of the input that a change causes.
+pub fn new_problems(report: &Report) -> Vec<&Problem> {
+    // The line of a problem can change without the problem being new.
+    let key = |problem: &'_ Problem| (problem.object.clone(), problem.path.clone(), problem.message.clone());
+    let known: BTreeSet<_> = report.before.problems().iter().map(key).collect();
+    report.after.problems().iter().filter(|problem| !known.contains(&key(problem))).collect()
+}

@@ -1,0 +1,321 @@
+//! Everything about one object that is not a policy.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use attache_engine::chain::{ChainId, Link};
+use attache_engine::model::{Model, Scope};
+use attache_engine::object::{GroupKind, ObjectRef};
+use attache_engine::policy::PolicyId;
+use attache_engine::topology::{Level, NodeId, NodeRef};
+use attache_engine::value::Value;
+use serde::Serialize;
+
+use super::About;
+use super::problems::problems;
+use crate::effective::{OriginDocument, origins};
+use crate::lint::FindingDocument;
+use crate::reach::{NodeCount, node_counts};
+use crate::scopes::{Focus, ScopeDocument, ScopeGroup, consumer};
+use crate::snapshot::{Snapshot, group_kind};
+use crate::status::{ConditionDocument, documents};
+
+/// Everything about one object that is not a policy.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectDescription {
+    /// Which object it is.
+    #[serde(flatten)]
+    pub about: About,
+    /// What is directly above it.
+    pub parents: Vec<NodeRef>,
+    /// The Namespace that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<NodeRef>,
+    /// What is directly below it. For a Namespace: the objects in it.
+    pub children: Vec<NodeRef>,
+    /// How many nodes are below it, its children included.
+    pub below: usize,
+    /// Whether it receives requests.
+    pub live: bool,
+    /// The policies on it and on its sections.
+    pub attached: Vec<PolicyEffect>,
+    /// The policies on what is above it.
+    pub inherited: Vec<PolicyEffect>,
+    /// The policies on what is below it.
+    pub lower: Vec<PolicyEffect>,
+    /// What is in force on it. For an object above routes: what it hands down to objects that have no policies of
+    /// their own.
+    pub effective: Vec<DescribedEffective>,
+    /// The conditions that policies give it.
+    pub conditions: Vec<ConditionDocument>,
+    /// The lint findings about it.
+    pub problems: Vec<FindingDocument>,
+    /// How many nodes of each kind are below it.
+    #[serde(skip)]
+    pub below_counts: Vec<NodeCount>,
+    /// Whether `effective` is what it hands down.
+    #[serde(skip)]
+    pub hands_down: bool,
+    /// How many policies the input has.
+    #[serde(skip)]
+    pub policies_in_input: usize,
+}
+
+/// A policy that reaches an object, and what becomes of it there.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyEffect {
+    /// The policy.
+    pub policy: ObjectRef,
+    /// What it is attached to.
+    pub target: NodeRef,
+    /// Whether some of it is in force here.
+    pub in_force: bool,
+    /// The policies that override it, or a part of it, here.
+    pub by: Vec<ObjectRef>,
+    /// Whether it can have an effect here at all.
+    #[serde(skip)]
+    pub has_scopes: bool,
+    /// Whether a condition of it does not hold here.
+    #[serde(skip)]
+    pub is_inactive: bool,
+    /// Whether it, or a part of it, is overridden here.
+    #[serde(skip)]
+    pub is_overridden: bool,
+}
+
+/// Scopes of one policy kind in which the same is in force.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DescribedEffective {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// How many scopes there are.
+    pub scopes: u64,
+    /// The effective targets of the scopes.
+    pub targets: Vec<NodeRef>,
+    /// The scopes that end at targets where scopes with another answer end, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<ScopeDocument>,
+    /// The Namespace whose requests the answer is for. `None` means all requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<NodeRef>,
+    /// What is in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spec: Option<Value>,
+    /// Who set what.
+    #[serde(skip)]
+    pub origins: Vec<OriginDocument>,
+    /// For kinds whose policies all apply: the policies, in the order in which they apply.
+    #[serde(skip)]
+    pub applied: Vec<ObjectRef>,
+    /// How many targets of each kind there are.
+    #[serde(skip)]
+    pub target_counts: Vec<NodeCount>,
+    /// The targets at which no scope with another answer ends.
+    #[serde(skip)]
+    pub whole_targets: Vec<NodeRef>,
+}
+
+/// What becomes of a policy in some scopes.
+#[derive(Clone, Debug, Default)]
+struct EffectHere {
+    has_scopes: bool,
+    in_force: bool,
+    is_inactive: bool,
+    is_overridden: bool,
+    by: BTreeSet<PolicyId>,
+}
+
+type EffectsHere = BTreeMap<(PolicyId, NodeId), EffectHere>;
+
+impl ObjectDescription {
+    pub(super) fn new(snapshot: &Snapshot, object: NodeRef) -> ObjectDescription {
+        let topology = snapshot.engine.topology();
+        let nodes = snapshot.nodes(&object);
+        let children = children(snapshot, &nodes);
+        let below = topology.below(children.iter().copied());
+        let models = snapshot.engine.models_at(below.iter().chain(&nodes).copied());
+        let focus = Focus::on(snapshot, &object);
+        let answers: Vec<SameEffective> =
+            models.iter().flat_map(|model| answers(snapshot, model, &focus, &nodes)).collect();
+        let chains = answers.iter().flat_map(|it| it.chains.iter().map(|chain| (it.model, *chain)));
+        let mut outcomes = outcomes(snapshot, chains);
+        if let Focus::At(_) = focus {
+            let mut below = outcomes_below(snapshot, &models, &below);
+            outcomes.iter_mut().for_each(|(at, outcome)| *outcome = below.remove(at).unwrap_or_default());
+        }
+        let own: BTreeSet<NodeId> =
+            nodes.iter().flat_map(|node| topology.sections(*node)).chain(nodes.clone()).collect();
+        let attached = snapshot.engine.attachments().attached().filter(|it| own.contains(&it.node));
+        let attached: BTreeSet<(PolicyId, NodeId)> = attached.map(|it| (it.policy, it.node)).collect();
+        let others = outcomes.keys().filter(|at| !attached.contains(at));
+        let (lower, inherited): (Vec<_>, Vec<_>) = others.partition(|(_, target)| below.contains(target));
+        let effects = |all: Vec<&(PolicyId, NodeId)>| {
+            all.into_iter().map(|at| PolicyEffect::new(snapshot, *at, outcomes.get(at))).collect()
+        };
+        let below_nodes: Vec<NodeId> = below.iter().copied().collect();
+        let parents: Vec<NodeId> = nodes.iter().flat_map(|node| topology.parents(*node)).copied().collect();
+        ObjectDescription {
+            parents: snapshot.node_refs(&parents),
+            namespace: nodes.first().and_then(|node| topology.namespace(*node)).map(|node| snapshot.node_ref(node)),
+            children: snapshot.node_refs(&children),
+            below: below.len(),
+            live: nodes.iter().any(|node| topology.live(*node)),
+            attached: effects(attached.iter().collect()),
+            inherited: effects(inherited),
+            lower: effects(lower),
+            effective: answers.iter().map(|answer| DescribedEffective::new(snapshot, answer)).collect(),
+            conditions: conditions(snapshot, &models, &nodes, &below),
+            problems: problems(snapshot, &object),
+            below_counts: node_counts(snapshot, &below_nodes),
+            hands_down: matches!(focus, Focus::At(_)),
+            policies_in_input: snapshot.engine.policies().len(),
+            about: About::new(snapshot, object),
+        }
+    }
+}
+
+impl PolicyEffect {
+    fn new(snapshot: &Snapshot, (policy, target): (PolicyId, NodeId), outcome: Option<&EffectHere>) -> PolicyEffect {
+        let EffectHere { has_scopes, in_force, is_inactive, is_overridden, by } = outcome.cloned().unwrap_or_default();
+        PolicyEffect {
+            policy: snapshot.policy_ref(policy),
+            target: snapshot.node_ref(target),
+            in_force,
+            by: snapshot.policy_refs(&by),
+            has_scopes,
+            is_inactive,
+            is_overridden,
+        }
+    }
+}
+
+/// Scopes of one kind in which the same is in force, though other things may lose there.
+struct SameEffective<'m> {
+    model: &'m Model,
+    /// The chains of the scopes. What is in force is the same for all of them.
+    chains: Vec<ChainId>,
+    scopes: u64,
+    /// The effective targets, each once, sorted.
+    targets: Vec<NodeId>,
+    /// The scopes that end at targets where scopes with another answer end, too.
+    divided: Vec<Scope>,
+}
+
+/// The answers of one kind.
+fn answers<'m>(snapshot: &Snapshot, model: &'m Model, focus: &Focus, nodes: &[NodeId]) -> Vec<SameEffective<'m>> {
+    let view = snapshot.engine.view();
+    let is_same = |one: ChainId, other: ChainId| {
+        let [a, b] = [one, other].map(|chain| model.effective(view, chain));
+        a.origins == b.origins
+            && a.spec == b.spec
+            && a.applied == b.applied
+            && consumer(model, one) == consumer(model, other)
+    };
+    let mut answers: Vec<SameEffective> = Vec::new();
+    for ScopeGroup { chain, scopes, targets } in focus.groups(snapshot, model) {
+        match answers.iter_mut().find(|it| is_same(it.chains[0], chain)) {
+            Some(same) => {
+                same.chains.push(chain);
+                same.scopes = same.scopes.saturating_add(scopes);
+                same.targets.extend(targets);
+                same.targets.sort_unstable();
+                same.targets.dedup();
+            }
+            None => answers.push(SameEffective { model, chains: vec![chain], scopes, targets, divided: Vec::new() }),
+        }
+    }
+    let mut answers_at: HashMap<NodeId, usize> = HashMap::new();
+    answers.iter().flat_map(|it| &it.targets).for_each(|target| *answers_at.entry(*target).or_default() += 1);
+    for answer in &mut answers {
+        for target in answer.targets.iter().filter(|target| answers_at[*target] > 1) {
+            model.scopes(view, *target, &mut |scope| {
+                if answer.chains.contains(&scope.chain) && scope.nodes.iter().any(|node| nodes.contains(node)) {
+                    answer.divided.push(scope);
+                }
+            });
+        }
+    }
+    answers
+}
+
+impl DescribedEffective {
+    fn new(snapshot: &Snapshot, answer: &SameEffective) -> DescribedEffective {
+        let SameEffective { model, chains, scopes, targets, divided } = answer;
+        let effective = model.effective(snapshot.engine.view(), chains[0]);
+        let divided_targets: BTreeSet<NodeId> = divided.iter().filter_map(Scope::end).collect();
+        let whole: Vec<NodeId> = targets.iter().copied().filter(|target| !divided_targets.contains(target)).collect();
+        DescribedEffective {
+            policy_kind: group_kind(&model.kind),
+            scopes: *scopes,
+            targets: snapshot.node_refs(targets),
+            ways: divided.iter().map(|scope| ScopeDocument::new(snapshot, scope)).collect(),
+            from: consumer(model, chains[0]).map(|namespace| snapshot.node_ref(namespace)),
+            spec: effective.spec.clone(),
+            origins: origins(snapshot, &effective.origins),
+            applied: effective.applied.iter().map(|applied| snapshot.policy_ref(applied.policy)).collect(),
+            target_counts: node_counts(snapshot, targets),
+            whole_targets: snapshot.node_refs(&whole),
+        }
+    }
+}
+
+/// What becomes of policies at the effective targets among some nodes.
+fn outcomes_below(snapshot: &Snapshot, models: &[Model], nodes: &BTreeSet<NodeId>) -> EffectsHere {
+    let view = snapshot.engine.view();
+    let mut chains: BTreeSet<(usize, ChainId)> = BTreeSet::new();
+    for (at, model) in models.iter().enumerate() {
+        let targets = nodes.iter().filter(|node| model.is_effective_target(view, **node));
+        let all = targets.flat_map(|target| model.chains_at(view, *target));
+        chains.extend(all.map(|(chain, _)| (at, *chain)));
+    }
+    outcomes(snapshot, chains.into_iter().map(|(at, chain)| (&models[at], chain)))
+}
+
+/// What becomes of the policies that meet in some chains.
+fn outcomes<'m>(snapshot: &Snapshot, chains: impl Iterator<Item = (&'m Model, ChainId)>) -> EffectsHere {
+    let view = snapshot.engine.view();
+    let mut found = EffectsHere::new();
+    for (model, chain) in chains {
+        let outcomes = &model.effective(view, chain).outcomes;
+        let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
+        for attachment in stacks.flat_map(|it| it.accepted.iter().chain(it.rejected.iter().map(|(loser, _)| loser))) {
+            let Some((_, outcome)) = outcomes.iter().find(|(policy, _)| *policy == attachment.policy) else { continue };
+            let here = found.entry((attachment.policy, attachment.node)).or_default();
+            here.has_scopes = true;
+            here.in_force |= outcome.contributes;
+            here.is_inactive |= outcome.inactive;
+            here.is_overridden |= outcome.lost;
+            here.by.extend(&outcome.by);
+        }
+    }
+    found
+}
+
+/// What is directly below some nodes. For a Namespace: the objects in it.
+fn children(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
+    let topology = snapshot.engine.topology();
+    let is_namespace = |node: &NodeId| topology[*node].level == Level::Namespace;
+    if let Some(namespace) = nodes.iter().copied().find(is_namespace) {
+        let is_in_it = |node: NodeId| topology.namespace(node) == Some(namespace);
+        let whole = topology.nodes().filter(|(_, it)| it.section.is_none() && it.level != Level::Frontend);
+        let known = whole.filter(|(_, it)| it.level != Level::Other).map(|(node, _)| node);
+        let mut found: Vec<NodeId> = known.filter(|node| is_in_it(*node)).collect();
+        found.sort_by_key(|node| topology[*node].level);
+        return found;
+    }
+    nodes.iter().flat_map(|node| topology.children(*node)).copied().collect()
+}
+
+fn conditions(
+    snapshot: &Snapshot,
+    models: &[Model],
+    nodes: &[NodeId],
+    below: &BTreeSet<NodeId>,
+) -> Vec<ConditionDocument> {
+    let within = below.iter().chain(nodes).copied().collect();
+    let statuses = snapshot.engine.target_statuses_within(models, &within);
+    let own = statuses.iter().filter(|status| nodes.contains(&status.target));
+    documents(own.flat_map(|status| snapshot.engine.target_conditions(status)).collect())
+}

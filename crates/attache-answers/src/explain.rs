@@ -1,0 +1,427 @@
+//! Why an effective policy is as it is: every block that reaches an object, who won, and what lost to whom.
+
+use std::collections::BTreeSet;
+
+use attache_engine::fold::{self, BlockTrace, FoldTrace, Loss};
+use attache_engine::kinds::Strategy;
+use attache_engine::model::Model;
+use attache_engine::names::nearest;
+use attache_engine::object::{GroupKind, ObjectId, ObjectRef};
+use attache_engine::object_merge::Merged;
+use attache_engine::policy::{Block, BlockKind, block_path};
+use attache_engine::topology::NodeRef;
+use attache_engine::value::{Path, Segment, Value};
+use serde::Serialize;
+
+use crate::document::API_VERSION;
+use crate::effective::{LostPath, NothingInForce, OriginDocument, merged_into, origins};
+use crate::error::QueryError;
+use crate::object_query::ObjectQuery;
+use crate::provenance::{LastChange, ManagedBy, last_change, managed_by};
+use crate::scopes::{Extent, Focus, ScopeGroup, consumer};
+use crate::snapshot::{Snapshot, group_kind};
+
+/// What to explain.
+#[derive(Clone, Debug)]
+pub struct ExplainQuery {
+    /// The object.
+    pub object: ObjectQuery,
+    /// Only this field of the policies: a path, or the end of one.
+    pub field: Option<Path>,
+    /// Only policies of this kind.
+    pub kind: Option<String>,
+    /// The namespace of the object.
+    pub namespace: Option<String>,
+    /// Whether to show each step of the merge.
+    pub steps: bool,
+    /// How many targets to name where an answer holds for several.
+    pub names: usize,
+}
+
+/// The document `Explanation`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    api_version: &'static str,
+    kind: &'static str,
+    /// The object.
+    pub object: NodeRef,
+    /// The field that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<Path>,
+    /// An answer for each group of scopes with one effective policy and, with a field, for each path that it names.
+    pub items: Vec<ExplainedGroup>,
+    /// What to say if there is no answer.
+    #[serde(skip)]
+    pub nothing: Option<NothingToExplain>,
+}
+
+/// Why there is nothing to explain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NothingToExplain {
+    /// Nothing is in force on the object.
+    NothingInForce(NothingInForce),
+    /// Policies are in force, but none of them sets the field.
+    FieldNotSet {
+        /// Fields with a similar name.
+        near: Vec<String>,
+        /// The fields that are set.
+        known: Vec<String>,
+    },
+}
+
+/// Scopes with one effective policy: what was said there, and what is in force.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainedGroup {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// How many scopes there are.
+    pub scopes: u64,
+    /// The effective targets of the scopes.
+    pub targets: Vec<NodeRef>,
+    /// The Namespace whose requests the answer is for. `None` means all requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<NodeRef>,
+    /// For kinds that merge into objects: the field of the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merges_into: Option<Path>,
+    /// The field that is explained. `None` means everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Path>,
+    /// Every block that says something about it, the strongest first.
+    pub candidates: Vec<Candidate>,
+    /// What is in force in the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Who set it.
+    pub origins: Vec<OriginDocument>,
+    /// What each block did, in the order of the merge: if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<MergeStep>,
+    /// The number of the group of scopes: the items of one group follow each other.
+    #[serde(skip)]
+    pub group: usize,
+    /// Where the answer holds.
+    #[serde(skip)]
+    pub extent: Extent,
+    /// For kinds that merge into objects: the object, and what it says itself.
+    #[serde(skip)]
+    pub merged: Option<OwnValue>,
+    /// For kinds whose policies all apply: the policies, in the order in which they apply.
+    #[serde(skip)]
+    pub applied: Vec<ObjectRef>,
+    /// Whether the value is what the object sets itself.
+    #[serde(skip)]
+    pub is_own: bool,
+}
+
+/// An object that policies merge into.
+#[derive(Clone, Debug)]
+pub struct OwnValue {
+    /// The object.
+    pub object: ObjectRef,
+    /// What it says itself, without the policies.
+    pub value: Value,
+}
+
+/// A block of a policy that says something about what is explained.
+#[derive(Clone, Debug, Serialize)]
+pub struct Candidate {
+    /// The policy.
+    pub policy: ObjectRef,
+    /// The block.
+    pub block: BlockKind,
+    /// What the policy is attached to.
+    pub target: NodeRef,
+    /// How the block merges.
+    pub strategy: String,
+    /// The condition of the block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// When the policy was created. `None` if it has yet to be created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// The file of the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line of the value in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What the block says.
+    pub value: Value,
+    /// What of it is not in force.
+    pub lost: Vec<LostPath>,
+    /// Who changed the policy last.
+    #[serde(skip)]
+    pub last_changed: Option<LastChange>,
+    /// What manages the policy.
+    #[serde(skip)]
+    pub managed_by: Vec<ManagedBy>,
+    /// The rules that no default above may set.
+    #[serde(skip)]
+    pub removes: Vec<String>,
+    /// Whether the block only has the strategy of kinds that do not merge.
+    #[serde(skip)]
+    pub is_exclusive: bool,
+}
+
+/// What one block did when the policies were merged.
+#[derive(Clone, Debug, Serialize)]
+pub struct MergeStep {
+    /// The policy.
+    pub policy: ObjectRef,
+    /// The block.
+    pub block: BlockKind,
+    /// What the policy is attached to.
+    pub target: NodeRef,
+    /// How the block merges.
+    pub strategy: String,
+    /// What was not set before.
+    pub filled: Vec<Path>,
+    /// What was set before to something else.
+    pub replaced: Vec<Path>,
+    /// What was set before, and is not any more.
+    pub removed: Vec<Path>,
+    /// What of the block does not count.
+    pub lost: Vec<LostPath>,
+    /// Why the condition could not be evaluated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+    /// What was in force after the block.
+    pub after: Option<Value>,
+    /// Whether nothing was in force before it.
+    #[serde(skip)]
+    pub is_first: bool,
+    /// The rules that no default above may set.
+    #[serde(skip)]
+    pub removes: Vec<String>,
+}
+
+/// Explains the effective policies of an object.
+pub fn explain(snapshot: &Snapshot, query: &ExplainQuery) -> Result<Explanation, QueryError> {
+    let object = snapshot.find(&query.object, query.namespace.as_deref())?;
+    if snapshot.engine.find_policy(&object.object).is_some() {
+        return Err(QueryError::IsAPolicy { policy: Box::new(object) });
+    }
+    let focus = Focus::on(snapshot, &object);
+    let models = focus.models(snapshot, query.kind.as_deref())?;
+    let answers: Vec<TracedGroup> = models.iter().flat_map(|model| answers(snapshot, &focus, model)).collect();
+    let mut items = Vec::new();
+    for (number, answer) in answers.iter().enumerate() {
+        let fields = match &query.field {
+            Some(field) => answer.fields(field),
+            None => vec![Path::default()],
+        };
+        items.extend(fields.into_iter().map(|field| answer.explain(number, field, query)));
+    }
+    let nothing = match &query.field {
+        _ if !items.is_empty() => None,
+        Some(field) if !answers.is_empty() => Some(field_not_set(field, &answers)),
+        _ => Some(NothingToExplain::NothingInForce(NothingInForce::new(snapshot, &models))),
+    };
+    let (api_version, kind) = (API_VERSION, "Explanation");
+    Ok(Explanation { api_version, kind, object, field: query.field.clone(), items, nothing })
+}
+
+impl Explanation {
+    /// The policies that set something, sorted.
+    pub fn policies(&self) -> BTreeSet<ObjectRef> {
+        let origins = self.items.iter().flat_map(|item| item.origins.iter().map(|origin| &origin.policy));
+        origins.chain(self.items.iter().flat_map(|item| &item.applied)).cloned().collect()
+    }
+}
+
+/// Scopes with one effective policy, and how that came about.
+struct TracedGroup<'s> {
+    snapshot: &'s Snapshot,
+    model: &'s Model,
+    group: ScopeGroup,
+    /// For kinds that merge into objects: the object, and the field of it.
+    merged: Option<(ObjectId, Merged)>,
+    trace: FoldTrace,
+    effective: fold::EffectivePolicy,
+}
+
+fn answers<'s>(snapshot: &'s Snapshot, focus: &Focus, model: &'s Model) -> Vec<TracedGroup<'s>> {
+    let mut answers = Vec::new();
+    for group in focus.groups(snapshot, model) {
+        let merged = merged_into(snapshot, model, &group, usize::MAX);
+        if merged.is_empty() {
+            answers.push(TracedGroup::new(snapshot, model, group, None));
+            continue;
+        }
+        answers.extend(merged.into_iter().map(|merged| TracedGroup::new(snapshot, model, group.clone(), Some(merged))));
+    }
+    answers
+}
+
+impl<'s> TracedGroup<'s> {
+    fn new(
+        snapshot: &'s Snapshot,
+        model: &'s Model,
+        group: ScopeGroup,
+        merged: Option<(ObjectId, Merged)>,
+    ) -> TracedGroup<'s> {
+        let own = merged.as_ref().map(|(_, merged)| &merged.own);
+        let trace = model.trace(snapshot.engine.view(), group.chain, own);
+        let effective = match &merged {
+            Some((_, merged)) => merged.effective.clone(),
+            None => fold::EffectivePolicy::clone(model.effective(snapshot.engine.view(), group.chain)),
+        };
+        TracedGroup { snapshot, model, group, merged, trace, effective }
+    }
+
+    /// What is in force: the merged spec or, for kinds that merge into objects, the field of the object.
+    fn spec(&self) -> Option<&Value> {
+        match &self.merged {
+            Some((_, merged)) => Some(&merged.value),
+            None => self.effective.spec.as_ref(),
+        }
+    }
+
+    /// The paths that `field` names: itself, or all that end with it.
+    fn fields(&self, field: &Path) -> Vec<Path> {
+        let all = self.paths();
+        if all.contains(field) {
+            return vec![field.clone()];
+        }
+        let mut found: Vec<Path> = Vec::new();
+        for path in all {
+            if path.segments().ends_with(field.segments()) && !found.iter().any(|above| path.starts_with(above)) {
+                found.push(path);
+            }
+        }
+        found
+    }
+
+    /// The path of everything that is set, or was to be set.
+    fn paths(&self) -> BTreeSet<Path> {
+        let mut found = BTreeSet::new();
+        let blocks = self.trace.blocks.iter().filter_map(|turn| self.block(turn)).map(|block| &block.spec);
+        for spec in blocks.chain(self.spec()) {
+            collect_paths(spec, &Path::default(), &mut found);
+        }
+        found
+    }
+
+    fn explain(&self, number: usize, field: Path, query: &ExplainQuery) -> ExplainedGroup {
+        let snapshot = self.snapshot;
+        let by_strength = self.trace.by_strength.iter().filter_map(|at| self.trace.blocks.get(*at));
+        let mut origins = origins(snapshot, &self.effective.origins);
+        origins.retain(|origin| origin.path.overlaps(&field));
+        let is_own = |lost: &fold::Superseded| lost.by.is_none() && lost.reason != Loss::ConditionFalse;
+        let mut lost = self.effective.superseded.iter().filter(|lost| lost.path.overlaps(&field));
+        ExplainedGroup {
+            policy_kind: group_kind(&self.model.kind),
+            scopes: self.group.scopes,
+            targets: snapshot.node_refs(&self.group.targets),
+            from: consumer(self.model, self.group.chain).map(|namespace| snapshot.node_ref(namespace)),
+            merges_into: self.merged.as_ref().map(|(_, merged)| merged.path.clone()),
+            candidates: by_strength.filter_map(|turn| self.candidate(turn, &field)).collect(),
+            value: self.spec().and_then(|spec| field.resolve(spec)).cloned(),
+            origins,
+            steps: if query.steps { self.steps(&field) } else { Vec::new() },
+            group: number,
+            extent: self.group.extent(snapshot, self.model, query.names),
+            merged: self.merged.as_ref().map(|(object, merged)| OwnValue {
+                object: snapshot.engine.objects()[*object].id.clone(),
+                value: merged.own.clone(),
+            }),
+            applied: self.effective.applied.iter().map(|applied| snapshot.policy_ref(applied.policy)).collect(),
+            is_own: lost.any(is_own),
+            path: (!field.is_empty()).then_some(field),
+        }
+    }
+
+    fn candidate(&self, turn: &BlockTrace, field: &Path) -> Option<Candidate> {
+        let block = self.block(turn)?;
+        let object = self.snapshot.engine.policy_object(turn.policy);
+        let kind = self.snapshot.engine.kinds().get(self.snapshot.engine.policy(turn.policy).kind);
+        let mut path = block_path(object, kind, turn.block).segments().to_vec();
+        path.extend_from_slice(field.segments());
+        let location = object.locate(&Path::new(path));
+        let file = Some(object.source.file.to_string()).filter(|file| !file.is_empty());
+        let lost = self.effective.superseded.iter().filter(|lost| turn.is_loser(lost) && lost.path.overlaps(field));
+        Some(Candidate {
+            policy: self.snapshot.policy_ref(turn.policy),
+            block: turn.block,
+            target: self.snapshot.node_ref(turn.target),
+            strategy: turn.strategy.name().to_owned(),
+            when: block.when.as_ref().map(ToString::to_string),
+            created: object.created.map(|created| created.to_string()),
+            line: location.filter(|_| file.is_some()).map(|location| location.line),
+            file,
+            value: field.resolve(&block.spec)?.clone(),
+            lost: lost.map(|lost| self.lost(turn, lost)).collect(),
+            last_changed: last_change(object),
+            managed_by: managed_by(object),
+            removes: block.removes.iter().map(ToString::to_string).collect(),
+            is_exclusive: turn.strategy == Strategy::NONE,
+        })
+    }
+
+    fn steps(&self, field: &Path) -> Vec<MergeStep> {
+        let mut is_first = self.merged.is_none();
+        let mut steps = Vec::new();
+        for turn in &self.trace.blocks {
+            steps.push(self.step(turn, field, is_first));
+            is_first = turn.after.is_none();
+        }
+        steps
+    }
+
+    fn step(&self, turn: &BlockTrace, field: &Path, is_first: bool) -> MergeStep {
+        let concerned = |paths: &[Path]| paths.iter().filter(|path| path.overlaps(field)).cloned().collect();
+        let lost = turn.lost.iter().filter(|lost| lost.path.overlaps(field));
+        let removes = self.block(turn).into_iter().flat_map(|block| &block.removes);
+        MergeStep {
+            policy: self.snapshot.policy_ref(turn.policy),
+            block: turn.block,
+            target: self.snapshot.node_ref(turn.target),
+            strategy: turn.strategy.name().to_owned(),
+            filled: concerned(&turn.filled),
+            replaced: concerned(&turn.replaced),
+            removed: concerned(&turn.removed),
+            lost: lost.map(|lost| self.lost(turn, lost)).collect(),
+            warning: turn.warning.clone(),
+            after: turn.after.as_ref().and_then(|spec| field.resolve(spec)).cloned(),
+            is_first,
+            removes: removes.map(ToString::to_string).collect(),
+        }
+    }
+
+    fn lost(&self, turn: &BlockTrace, lost: &fold::Superseded) -> LostPath {
+        let warning = turn.warning.clone().filter(|_| lost.reason == Loss::ConditionFalse);
+        LostPath { warning, ..LostPath::new(self.snapshot, lost) }
+    }
+
+    fn block(&self, turn: &BlockTrace) -> Option<&'s Block> {
+        self.snapshot.engine.policy(turn.policy).blocks.iter().find(|block| block.kind == turn.block)
+    }
+}
+
+fn collect_paths(value: &Value, path: &Path, found: &mut BTreeSet<Path>) {
+    let fields = value.entries().iter().map(|(key, child)| (path.key(key.clone()), child));
+    let items = value.items().iter().enumerate().map(|(i, child)| (path.index(i), child));
+    for (path, child) in fields.chain(items) {
+        collect_paths(child, &path, found);
+        found.insert(path);
+    }
+}
+
+fn field_not_set(field: &Path, answers: &[TracedGroup]) -> NothingToExplain {
+    let all: BTreeSet<Path> = answers.iter().flat_map(TracedGroup::paths).collect();
+    let end = |path: &Path| {
+        let segments = path.segments();
+        Path::new(segments[segments.len().saturating_sub(field.segments().len())..].to_vec()).to_string()
+    };
+    let has_index = |path: &Path| path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)));
+    let named: Vec<&Path> = all.iter().filter(|path| !has_index(path)).collect();
+    let near_ends = nearest(&field.to_string(), named.iter().map(|path| end(path)).collect::<BTreeSet<String>>());
+    let is_leaf = |path: &&&Path| !named.iter().any(|other| other != *path && other.starts_with(path));
+    NothingToExplain::FieldNotSet {
+        near: named.iter().filter(|path| near_ends.contains(&end(path))).map(ToString::to_string).collect(),
+        known: named.iter().filter(is_leaf).map(ToString::to_string).collect(),
+    }
+}

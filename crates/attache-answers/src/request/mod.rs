@@ -1,0 +1,304 @@
+//! Which gateway, listener, route, rule and backends serve a request, and the policies that apply to it.
+
+mod filters;
+mod find;
+
+use attache_engine::model::{Model, Scope};
+use attache_engine::request::{
+    Backend, Entrance, Request, RequestOutcome, RequestTrace, SeveralGateways, effective, trace, trace_any_gateway,
+};
+use attache_engine::topology::{NodeId, NodeRef, RefusalCause};
+use attache_engine::value::Value;
+use serde::Serialize;
+
+use crate::document::API_VERSION;
+use crate::effective::{EffectiveGroup, EffectivePolicyDocument};
+use crate::error::QueryError;
+use crate::scopes::{ScopeGroups, has_content};
+use crate::snapshot::Snapshot;
+
+pub use filters::{CorsDocument, FiltersDocument, HeaderDocument, MirrorDocument, RedirectDocument, RewriteDocument};
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct RequestQuery {
+    /// The request.
+    pub request: Request,
+    /// Who receives it.
+    pub receiver: Receiver,
+    /// The namespace of the receiver, if its name has none.
+    pub namespace: Option<String>,
+    /// Whether to say why other listeners, routes and rules do not serve it.
+    pub why: bool,
+    /// How many targets to name where an effective policy holds for several.
+    pub names: usize,
+}
+
+/// Who receives a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Receiver {
+    /// The Service that the host names, or else any gateway.
+    Any,
+    /// A gateway, as `NAMESPACE/NAME`.
+    Gateway(String),
+    /// A gateway that has an address.
+    Address(std::net::IpAddr),
+    /// A Service that a client in the mesh calls, as `NAMESPACE/NAME`.
+    Service(String),
+}
+
+/// The document `RequestTrace`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestDocument {
+    api_version: &'static str,
+    kind: &'static str,
+    /// What becomes of the request.
+    pub outcome: RequestOutcome,
+    /// The HTTP status of the response, if all backends are healthy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The gRPC status, if a gRPC call is not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grpc_status: Option<&'static str>,
+    /// Why the request is not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The gateway that receives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<NodeRef>,
+    /// The ListenerSet of the listener.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listener_set: Option<NodeRef>,
+    /// The name of the listener.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listener: Option<String>,
+    /// The Service that a client in the mesh calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<NodeRef>,
+    /// The rules that delegate to the route, the highest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<NodeRef>,
+    /// The route that serves the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route: Option<NodeRef>,
+    /// The name of the rule that serves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The backends of the rule.
+    pub backends: Vec<BackendDocument>,
+    /// What the filters of the rule do.
+    #[serde(flatten)]
+    pub filters: FiltersDocument,
+    /// Why other listeners, routes and rules do not serve it: if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Vec<NotChosenDocument>>,
+    /// The effective policies that apply to it.
+    pub effective: Vec<EffectivePolicyDocument>,
+    /// The request: method and URL.
+    #[serde(skip)]
+    pub request: String,
+    /// The listener, and what it listens on.
+    #[serde(skip)]
+    pub listens: Option<(NodeRef, String)>,
+    /// The namespace of a client in the mesh.
+    #[serde(skip)]
+    pub from: Option<String>,
+    /// The rules that the request passes, with the match of each. The last one serves it.
+    #[serde(skip)]
+    pub rules: Vec<MatchedRuleDocument>,
+    /// The hostname of the route that the request matches.
+    #[serde(skip)]
+    pub hostname: String,
+    /// The effective policies, grouped by what is in force.
+    #[serde(skip)]
+    pub groups: Vec<EffectiveGroup>,
+}
+
+/// A backend of a rule.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackendDocument {
+    /// The backend, as the rule names it.
+    pub backend: String,
+    /// Its port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<i64>,
+    /// Its weight.
+    pub weight: u64,
+    /// Why its share of the requests gets an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<InvalidBackendDocument>,
+    /// What the filters of this backend do.
+    #[serde(flatten)]
+    pub filters: FiltersDocument,
+    /// Whether requests are sent to it, and arrive.
+    #[serde(skip)]
+    pub serves: bool,
+}
+
+/// Why a backend cannot be used.
+#[derive(Clone, Debug, Serialize)]
+pub struct InvalidBackendDocument {
+    /// The reason, in the Gateway API's word.
+    pub reason: &'static str,
+    /// More about the reason.
+    pub message: String,
+}
+
+/// A listener, route or rule that does not serve the request.
+#[derive(Clone, Debug, Serialize)]
+pub struct NotChosenDocument {
+    /// The listener, route or rule.
+    pub node: NodeRef,
+    /// Why it does not.
+    pub reason: String,
+}
+
+/// A rule that the request passes.
+#[derive(Clone, Debug)]
+pub struct MatchedRuleDocument {
+    /// The route of the rule.
+    pub route: NodeRef,
+    /// The rule.
+    pub rule: NodeRef,
+    /// The match of the rule that holds.
+    pub matched: String,
+}
+
+/// Follows a request.
+pub fn request(snapshot: &Snapshot, query: &RequestQuery) -> Result<RequestDocument, QueryError> {
+    let trace = follow(snapshot, query)?;
+    Ok(RequestDocument::new(snapshot, query, &trace))
+}
+
+fn follow<'s>(snapshot: &'s Snapshot, query: &RequestQuery) -> Result<RequestTrace<'s>, QueryError> {
+    let (view, request) = (snapshot.engine.view(), &query.request);
+    let any = |gateways: Vec<NodeId>| {
+        trace_any_gateway(view, request, gateways.into_iter(), query.why).map_err(|SeveralGateways(several)| {
+            let gateways = several.iter().map(|gateway| snapshot.node_ref(*gateway).object).collect();
+            QueryError::SeveralGateways { url: request.url(), gateways }
+        })
+    };
+    let entrance = match &query.receiver {
+        Receiver::Service(name) => Entrance::Service(find::service(snapshot, name, query.namespace.as_deref())?),
+        Receiver::Gateway(name) => Entrance::Gateway(find::gateway(snapshot, name, query.namespace.as_deref())?),
+        Receiver::Address(address) => return any(find::gateways_at(snapshot, *address)?),
+        Receiver::Any => match find::service_of_host(snapshot, request) {
+            Some(service) => Entrance::Service(service),
+            None => return any(find::gateways(snapshot).map(|(node, _)| node).collect()),
+        },
+    };
+    Ok(trace(view, request, entrance, query.why))
+}
+
+impl RequestDocument {
+    fn new(snapshot: &Snapshot, query: &RequestQuery, trace: &RequestTrace<'_>) -> RequestDocument {
+        let (topology, request) = (snapshot.engine.topology(), &query.request);
+        let section = |node| topology[node].section.as_ref().map(ToString::to_string);
+        let rules: Vec<MatchedRuleDocument> = trace
+            .rules
+            .iter()
+            .map(|passed| MatchedRuleDocument {
+                route: snapshot.node_ref(topology.whole(passed.rule)),
+                rule: snapshot.node_ref(passed.rule),
+                matched: passed.matched.to_string(),
+            })
+            .collect();
+        let (last, delegating) = match rules.split_last() {
+            Some((last, delegating)) => (Some(last), delegating),
+            None => (None, &[][..]),
+        };
+        let owner = trace.listener.map(|listener| topology.whole(listener));
+        let effective = effective(&snapshot.engine, request, trace);
+        RequestDocument {
+            api_version: API_VERSION,
+            kind: "RequestTrace",
+            outcome: trace.outcome,
+            status: trace.status,
+            grpc_status: trace.grpc_status().filter(|_| request.grpc),
+            reason: trace.explain(snapshot.engine.view(), request),
+            gateway: trace.gateway.map(|gateway| snapshot.node_ref(gateway)),
+            listener_set: owner.filter(|owner| Some(*owner) != trace.gateway).map(|owner| snapshot.node_ref(owner)),
+            listener: trace.listener.and_then(section),
+            service: trace.service.map(|service| snapshot.node_ref(service)),
+            via: delegating.iter().map(|rule| rule.rule.clone()).collect(),
+            route: last.map(|rule| rule.route.clone()),
+            rule: last.and_then(|rule| rule.rule.section.as_ref()).map(ToString::to_string),
+            backends: trace.backends.iter().map(|backend| BackendDocument::new(request, backend)).collect(),
+            filters: FiltersDocument::new(request, &trace.filter_effects),
+            why: query.why.then(|| not_chosen(snapshot, trace)),
+            effective: effective.iter().flat_map(|(model, scopes)| documents(snapshot, model, scopes)).collect(),
+            request: request_line(request),
+            listens: trace.listener.map(|node| (snapshot.node_ref(node), listens(snapshot, node))),
+            from: request.from.clone(),
+            rules,
+            hostname: trace.hostname.to_owned(),
+            groups: effective.iter().flat_map(|(model, scopes)| groups(snapshot, query, model, scopes)).collect(),
+        }
+    }
+}
+
+/// `GET http://example.com/`.
+fn request_line(request: &Request) -> String {
+    match (request.scheme.is_http(), request.grpc) {
+        (true, false) => format!("{} {}", request.method, request.url()),
+        (true, true) => format!("gRPC {}", request.url()),
+        (false, _) => request.url(),
+    }
+}
+
+/// `HTTPS on port 443 for *.example.com`.
+fn listens(snapshot: &Snapshot, listener: NodeId) -> String {
+    let spec = snapshot.engine.topology().section_value(snapshot.engine.objects(), listener);
+    let spec = spec.unwrap_or(&Value::Null);
+    let text = |field| spec.get_str(field).unwrap_or_default();
+    let port = spec.get("port").and_then(Value::as_int).unwrap_or_default();
+    let host = match (text("protocol"), text("hostname")) {
+        ("TCP" | "UDP", _) => String::new(),
+        (_, "") => " for any host".to_owned(),
+        (_, hostname) => format!(" for {hostname}"),
+    };
+    format!("{} on port {port}{host}", text("protocol"))
+}
+
+fn documents(snapshot: &Snapshot, model: &Model, scopes: &[Scope]) -> Vec<EffectivePolicyDocument> {
+    let has_content = |scope: &&Scope| has_content(model.effective(snapshot.engine.view(), scope.chain));
+    let scopes = scopes.iter().filter(has_content);
+    scopes.map(|scope| EffectivePolicyDocument::new(snapshot, model, scope)).collect()
+}
+
+fn groups(snapshot: &Snapshot, query: &RequestQuery, model: &Model, scopes: &[Scope]) -> Vec<EffectiveGroup> {
+    let mut groups = ScopeGroups::default();
+    for scope in scopes {
+        if let Some(target) = scope.end() {
+            groups.add(scope.chain, 1, target);
+        }
+    }
+    let groups = groups.with_policies(snapshot, model);
+    groups.iter().map(|group| EffectiveGroup::new(snapshot, model, group, query.names)).collect()
+}
+
+fn not_chosen(snapshot: &Snapshot, trace: &RequestTrace<'_>) -> Vec<NotChosenDocument> {
+    let others = trace.not_chosen.iter();
+    others.map(|it| NotChosenDocument { node: snapshot.node_ref(it.node), reason: it.reason.to_string() }).collect()
+}
+
+impl BackendDocument {
+    fn new(request: &Request, backend: &Backend) -> BackendDocument {
+        BackendDocument {
+            backend: backend.id.to_string(),
+            port: backend.port,
+            weight: backend.weight,
+            invalid: backend.resolved.as_ref().err().map(InvalidBackendDocument::from),
+            filters: FiltersDocument::new(request, &backend.filter_effects),
+            serves: backend.serves(),
+        }
+    }
+}
+
+impl From<&RefusalCause> for InvalidBackendDocument {
+    fn from(cause: &RefusalCause) -> InvalidBackendDocument {
+        InvalidBackendDocument { reason: cause.reason().as_str(), message: cause.to_string() }
+    }
+}
