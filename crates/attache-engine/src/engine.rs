@@ -7,6 +7,7 @@
 
 mod builder;
 mod queries;
+mod typed;
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,6 +27,7 @@ use crate::topology::{NodeId, Topology};
 
 pub use builder::EngineBuilder;
 pub use queries::ScopedPolicy;
+pub use typed::{SpecError, TypedPolicy};
 
 /// All objects with everything that is computed from them. A clone shares everything and is cheap.
 ///

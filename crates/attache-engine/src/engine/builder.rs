@@ -1,7 +1,7 @@
 //! Builds an engine from objects, policy kinds and settings.
 
 use super::Engine;
-use crate::kinds::{PolicyKind, Settings, StrategyRegistry, built_in};
+use crate::kinds::{PolicyKind, Settings, StrategyRegistry, TargetLinks, built_in};
 use crate::object::{Object, Objects};
 
 /// What an engine is built from: see [`Engine::builder`].
@@ -31,7 +31,13 @@ impl EngineBuilder {
         self
     }
 
-    /// Replaces all settings, strategies included.
+    /// Links kinds of targets that the Gateway API does not know to their parents.
+    pub fn links(mut self, links: TargetLinks) -> EngineBuilder {
+        self.settings.links = links;
+        self
+    }
+
+    /// Replaces all settings, strategies and links included.
     pub fn settings(mut self, settings: Settings) -> EngineBuilder {
         self.settings = settings;
         self
