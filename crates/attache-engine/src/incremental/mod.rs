@@ -29,6 +29,8 @@ mod dependents;
 mod object_index;
 mod rebuild;
 mod report;
+#[cfg(test)]
+mod tests;
 mod update;
 
 use std::sync::Arc;
