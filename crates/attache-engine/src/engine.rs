@@ -27,7 +27,7 @@ use crate::topology::{NodeId, Topology};
 
 pub use builder::EngineBuilder;
 pub use queries::ScopedPolicy;
-pub use typed::{SpecError, TypedPolicy};
+pub use typed::{SpecError, TypedEffective, TypedPolicy};
 
 /// All objects with everything that is computed from them. A clone shares everything and is cheap.
 ///

@@ -72,11 +72,10 @@ use crate::topology::NodeRef;
 /// let engine = Engine::builder().objects(objects).objects([policy.to_object()?]).build();
 ///
 /// let cart = NodeRef::from(ObjectRef::new("gateway.networking.k8s.io", "HTTPRoute", "shop", "cart"));
-/// let effective = engine.effective_policies_as::<TimeoutPolicy>(&cart);
+/// let effective = engine.effective_policies_as::<TimeoutPolicy>(&cart)?;
 /// assert_eq!(effective.len(), 1);
-/// let (scope, spec) = &effective[0];
-/// assert_eq!(spec.as_ref().expect("the spec fits the type").as_ref().map(|spec| spec.seconds), Some(10));
-/// assert_eq!(scope.scope.target(), Some(&cart));
+/// assert_eq!(effective[0].spec.as_ref().map(|spec| spec.seconds), Some(10));
+/// assert_eq!(effective[0].policy.scope.target(), Some(&cart));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait TypedPolicy: Serialize + Sized {
@@ -96,6 +95,15 @@ pub trait TypedPolicy: Serialize + Sized {
     fn to_object(&self) -> Result<Object, ObjectError> {
         Object::from_serialize(self)
     }
+}
+
+/// An effective policy with its spec as a Rust type.
+#[derive(Clone, Debug)]
+pub struct TypedEffective<S> {
+    /// The effective policy and its scope.
+    pub policy: ScopedPolicy,
+    /// The spec; `None` if nothing is in force.
+    pub spec: Option<S>,
 }
 
 /// The effective spec does not fit the Rust type.
@@ -128,17 +136,16 @@ impl EffectivePolicy {
 
 impl Engine {
     /// The effective policies of one kind at a node, as [`Engine::effective_policies`], with their specs as Rust types.
+    ///
+    /// # Errors
+    ///
+    /// If one of the specs does not fit the type.
     pub fn effective_policies_as<P: TypedPolicy>(
         &self,
         node: &NodeRef,
-    ) -> Vec<(ScopedPolicy, Result<Option<P::Spec>, SpecError>)> {
+    ) -> Result<Vec<TypedEffective<P::Spec>>, SpecError> {
         let policies = self.effective_policies(node).into_iter();
         let of_kind = policies.filter(|it| it.policy_kind.group == P::GROUP && it.policy_kind.kind == P::KIND);
-        of_kind
-            .map(|policy| {
-                let spec = policy.effective.spec_as();
-                (policy, spec)
-            })
-            .collect()
+        of_kind.map(|policy| Ok(TypedEffective { spec: policy.effective.spec_as()?, policy })).collect()
     }
 }

@@ -319,8 +319,8 @@ mod tests {
         queue.push(0, a, UpdateCause::Target);
         queue.push(0, b, UpdateCause::Paths);
         queue.push(0, a, UpdateCause::Chains);
-        assert_eq!(queue.take(0).unwrap(), [(a, UpdateCause::Target), (b, UpdateCause::Paths)]);
-        assert_eq!(queue.take(1).unwrap(), [(b, UpdateCause::Chains)]);
+        assert_eq!(queue.take(0), Some(vec![(a, UpdateCause::Target), (b, UpdateCause::Paths)]));
+        assert_eq!(queue.take(1), Some(vec![(b, UpdateCause::Chains)]));
         assert!(queue.take(2).is_none());
     }
 }
