@@ -108,7 +108,8 @@ impl fmt::Display for OutcomeFinding {
     }
 }
 
-/// Policies that are overridden in all their scopes.
+/// Policies that are overridden in all their scopes. A default that loses to more specific policies only is not one: it
+/// protects targets that have no policy of their own yet.
 pub fn never_wins(facts: &FoldFacts<'_>, findings: &mut Findings) {
     for (status, _) in facts.policies().filter(|(status, _)| status.enforcement == Enforcement::Overridden) {
         let first = (status.policy, PolicyId(ObjectId(0)), Loss::MoreSpecific);
@@ -117,6 +118,9 @@ pub fn never_wins(facts: &FoldFacts<'_>, findings: &mut Findings) {
         let mut losses: Vec<PolicyLoss> =
             losses.map(|(loser, winner, reason)| PolicyLoss::new(facts, winner, loser, reason)).collect();
         losses.sort();
+        if !losses.is_empty() && losses.iter().all(|loss| matches!(loss.reason, Loss::MoreSpecific | Loss::Removed)) {
+            continue;
+        }
         let cause = OutcomeFinding::NeverWins { scopes: status.scopes.total, losses };
         let object = facts.engine.policy_object(status.policy);
         findings.push(Finding::new(&rule::NEVER_WINS, object, Path::default(), FindingCause::Outcome(cause)));

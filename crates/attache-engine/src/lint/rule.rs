@@ -46,9 +46,9 @@ rules! {
     CONDITION_ERROR "condition-error" Warning
         "the condition of a block cannot be evaluated and counts as false"
         "use `has(…)` for every field on the path that may be missing"
-    CONDITION_NEVER_TRUE "condition-never-true" Warning
-        "the condition of a block is not true in any scope"
-        "correct the condition, or delete the block"
+    CONDITION_NEVER_TRUE "condition-never-true" Info
+        "the condition of a block is not true in any scope at present"
+        "nothing to do if the block is a constraint that all policies meet; otherwise correct the condition"
     CONFLICTED_POLICY "conflicted-policy" Error
         "a policy is not accepted because an older one has the same target"
         "merge the policies, or change the target of one"
@@ -105,7 +105,7 @@ rules! {
         "add a ReferenceGrant to the namespace of the referenced object"
     NEVER_WINS "never-wins" Warning
         "a policy is accepted, but overridden in all its scopes"
-        "delete it, or change the policies that override it"
+        "change the policies that override it; delete it if it is not needed"
     NO_COMMON_HOSTNAME "no-common-hostname" Error
         "no hostname of a route matches a hostname of the listeners"
         "correct the hostnames of the route, or attach it to another listener"
