@@ -69,7 +69,7 @@ impl fmt::Display for StatusExplanation {
                 return Ok(());
             }
             StatusExplanation::Disabled => "it is disabled",
-            StatusExplanation::NotInPath => "it is not in the path to any route, rule or backend that it could affect",
+            StatusExplanation::NotInPath => "nothing below its target receives traffic",
             StatusExplanation::ConditionFalse => "its condition holds nowhere",
             StatusExplanation::SetByTarget => "what it targets sets all of it itself",
             StatusExplanation::PartlySetByTarget => "what it targets sets part of it itself",

@@ -147,8 +147,8 @@ fn default_conditions() -> Vec<ConditionTemplate> {
         condition(&[Accepted], "Accepted", True, "Accepted", "{message}"),
         condition(&refused, "Accepted", False, "{reason}", "{errors}"),
         condition(&[Enforced], "Enforced", True, "Enforced", ""),
-        condition(&[PartiallyEnforced], "Enforced", True, "PartiallyEnforced", "part of it is taken by [{by}]"),
-        condition(&[Overridden], "Enforced", False, "Overridden", "all of it is taken by [{by}]"),
+        condition(&[PartiallyEnforced], "Enforced", True, "PartiallyEnforced", "partly overridden by [{by}]"),
+        condition(&[Overridden], "Enforced", False, "Overridden", "fully overridden by [{by}]"),
         condition(&[NotEnforced], "Enforced", False, "NotEnforced", "{message}"),
     ]
 }

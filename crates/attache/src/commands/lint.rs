@@ -13,7 +13,7 @@ use crate::render::lint::{LintView, write_explanation, write_rules};
 use crate::render::sarif::sarif_log;
 use crate::verdict::Verdict;
 
-/// Find what is wrong or pointless
+/// Find problems: what is wrong, and what has no effect
 ///
 /// References to what does not exist, grants that are missing, routes that attach nowhere, policies that never win,
 /// conditions that never hold, statuses that are not true, and more: `--rules` lists it all, `--explain ID` says what

@@ -18,7 +18,7 @@ use crate::render::problem::show_some;
 use crate::source;
 use crate::verdict::Verdict;
 
-/// Show what would change: each effective policy before and after, and how much feels it
+/// Show what would change: each effective policy before and after, and how many routes and backends it affects
 ///
 /// The state before is the cluster, or what `-f` names. `--apply` adds objects to it, or puts them in the place of those with the same
 /// name; `--delete` takes objects away, with a Namespace all that lives in it, and with a CRD all objects of its kind. New

@@ -11,7 +11,7 @@ use crate::render::Screen;
 use crate::render::reach::ReachView;
 use crate::verdict::Verdict;
 
-/// Show where a policy applies, how much feels it, and who beats it where
+/// Show where a policy applies, what it affects, and what overrides it where
 ///
 /// First how many gateways, listeners, routes, rules and backends feel it; then where which part of it is in force, and
 /// who took the rest there.
@@ -28,7 +28,7 @@ pub struct ReachCommand {
     /// Only this rule of it: its name or its dotted path
     #[arg(long, value_name = "RULE")]
     rule: Option<String>,
-    /// How to show it; `wide` cuts nothing, `name` lists what feels it
+    /// How to show it; `wide` cuts nothing, `name` lists what it affects
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
 }

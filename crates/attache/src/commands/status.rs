@@ -12,7 +12,7 @@ use crate::render::status::{write_policies, write_targets};
 use crate::render::style::{DIM, paint};
 use crate::verdict::Verdict;
 
-/// Show the status that every policy and every target deserves
+/// Show the status each policy and target should have
 ///
 /// For each policy: whether it is accepted, and if so, whether all of it, part of it or nothing of it is in force, and who
 /// took the rest. For each target: the policies that contribute to what is in force there.

@@ -27,10 +27,10 @@ use crate::verdict::Verdict;
 
 /// Follow the cluster or files, and tell what changes as it happens
 ///
-/// Each effective policy that is another than before, each policy whose status is, and each target that other policies
-/// affect: a line each, when an object changes in the cluster, or a file is written, moved or deleted. A file that is
-/// broken is reported, and counts as it was until it is mended. When the API server cannot be reached, that is said, and
-/// what happened meanwhile is shown when it is back. Ctrl-C ends it.
+/// Prints one line for each effective policy that changes, for each policy whose status changes, and for each target that
+/// other policies affect, when an object changes in the cluster, or a file is written, moved or deleted. A broken file is
+/// reported, and counts as it was until it is fixed. A lost connection to the API server is reported, and what happened
+/// meanwhile is shown when the server is back. Ctrl-C ends it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -95,7 +95,7 @@ impl WatchCommand {
         while let Some(touched) = files.wait() {
             let news = files.look(&touched, incremental.now().objects(), true, cluster_scoped);
             show_some(news.problems.iter().filter(shown));
-            write_fixed(&news.mended);
+            write_fixed(&news.fixed);
             if !news.edits.is_empty() {
                 let report = incremental.apply(news.edits);
                 show_some(new_problems(&report).into_iter().filter(shown));

@@ -202,7 +202,7 @@ fn effect_text(effect: &PolicyEffect) -> Cell {
         (true, false) => paint(WARNING, "in part: a condition does not hold"),
         (true, true) => paint(WARNING, format!("in part, the rest is taken{by}")),
         (false, true) => paint(BAD, format!("taken{by}")),
-        (false, false) if !effect.has_scopes => paint(DIM, "nothing feels it"),
+        (false, false) if !effect.has_scopes => paint(DIM, "affects nothing"),
         (false, false) if effect.is_inactive => paint(BAD, "its condition does not hold"),
         (false, false) => paint(DIM, ""),
     }
@@ -216,7 +216,7 @@ pub fn node_counts(counts: &[NodeCount]) -> String {
 
 /// Commands that tell more, ready to be copied.
 pub fn write_see_also(commands: impl IntoIterator<Item = String>, screen: &mut Screen) -> io::Result<()> {
-    write_section("deeper", screen)?;
+    write_section("see also", screen)?;
     commands.into_iter().try_for_each(|command| writeln!(screen, "  {}", paint(PLAIN, command)))
 }
 

@@ -24,7 +24,7 @@ impl DescribeView {
         table.row([it.kind_summary.as_str().into()]);
         table.write(screen)?;
         self.targets(it, screen)?;
-        write_section("says", screen)?;
+        write_section("spec", screen)?;
         it.blocks.iter().try_for_each(|block| self.block(block, screen))?;
         if it.blocks.is_empty() {
             writeln!(screen, "  {}", paint(DIM, "nothing"))?;
@@ -32,7 +32,7 @@ impl DescribeView {
         let status = &it.reach.status;
         write_section("in force", screen)?;
         let mut table = Table::plain(2);
-        table.row([status_word(status), format!("in {} scopes", in_force(status)).into()]);
+        table.row([status_word(status), format!("in force on {}", in_force(status)).into()]);
         table.write(screen)?;
         self.reach(it, screen)?;
         write_conditions(&it.conditions, "none", screen)?;

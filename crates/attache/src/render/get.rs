@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use attache_answers::get::{PolicyItem, PolicyKindItem, ScopeItem};
 
-use super::status::{in_force, status_word, write_no_policies};
+use super::status::{in_force, status_word, write_no_policies, write_scope_note};
 use super::style::{DIM, OBJECT, POLICY, paint};
 use super::table::Table;
 use super::{Screen, joined, write_line};
@@ -19,7 +19,7 @@ pub fn write_policies(
         return write_no_policies(namespace, screen);
     }
     if !wide {
-        let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "TARGETS"]);
+        let mut table = Table::new(&["POLICY", "STATUS", "IN FORCE ON", "TARGETS"]);
         for item in items {
             table.row([
                 paint(POLICY, &item.policy).into(),
@@ -30,7 +30,7 @@ pub fn write_policies(
         }
         return table.write(screen);
     }
-    let mut table = Table::new(&["POLICY", "KIND", "STATUS", "IN SCOPES", "CREATED", "FILE", "TARGETS"]);
+    let mut table = Table::new(&["POLICY", "KIND", "STATUS", "IN FORCE ON", "CREATED", "FILE", "TARGETS"]);
     for item in items {
         table.row([
             paint(POLICY, &item.policy).into(),
@@ -124,5 +124,6 @@ pub fn write_scopes(items: &[ScopeItem], no_policies: bool, wide: bool, screen: 
             paint(OBJECT, format!("{path}{from}")).into(),
         ]);
     }
-    table.write(screen)
+    table.write(screen)?;
+    write_scope_note(screen)
 }

@@ -67,7 +67,7 @@ impl LintView<'_> {
         };
         if parts.is_empty() {
             let (objects, policies) = (counted(self.list.objects, "object"), counted(self.list.policies, "policy"));
-            let clean = format!("nothing is wrong or pointless in {objects} ({policies})");
+            let clean = format!("no problems found in {objects} ({policies})");
             return writeln!(screen, "{}{suppressed}", paint(GOOD, clean));
         }
         writeln!(screen, "{}{suppressed}", parts.join(", "))?;

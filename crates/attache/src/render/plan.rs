@@ -11,6 +11,7 @@ use attache_answers::scopes::cut;
 use attache_answers::topology::kind_of;
 
 use super::problem::severity_style;
+use super::status::write_scope_note;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::Table;
 use super::{Screen, counted, joined, write_line};
@@ -38,6 +39,9 @@ impl PlanView {
             head.row([paint(HEAD, &group.policy_kind).into(), paint(OBJECT, self.places(group, screen)).into()]);
             head.write(screen)?;
             self.leaves(&group.leaves, screen)?;
+        }
+        if !plan.groups.is_empty() {
+            write_scope_note(screen)?;
         }
         if !plan.policies.is_empty() {
             writeln!(screen)?;

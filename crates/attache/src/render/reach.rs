@@ -8,7 +8,7 @@ use attache_answers::scopes::cut;
 use super::Screen;
 use super::describe::node_counts;
 use super::loss::path_loss;
-use super::status::{in_force, status_word};
+use super::status::{counted_of, in_force, status_word, write_scope_note};
 use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, POLICY, paint};
 use super::table::Table;
 
@@ -25,7 +25,7 @@ impl ReachView<'_> {
         let ReachDocument { policy, parts, status, .. } = self.reach;
         let mut head = Table::plain(0);
         let scopes = match rule {
-            None => format!("in force in {} scopes", in_force(status)),
+            None => format!("in force on {}", in_force(status)),
             Some(_) => rule_in_force(parts),
         };
         head.row([paint(POLICY, policy).into(), status_word(status), scopes.as_str().into()]);
@@ -43,15 +43,15 @@ impl ReachView<'_> {
             let more = format!("and {} more: {}", parts.len() - shown, screen.invocation.in_full());
             writeln!(screen, "\n{}", paint(DIM, more))?;
         }
-        Ok(())
+        if rule.is_some() { write_scope_note(screen) } else { Ok(()) }
     }
 
     /// How many nodes of each kind the policy affects.
     pub fn affected(&self, what: &str, screen: &mut Screen) -> io::Result<()> {
         let mut table = Table::plain(self.indent);
         table.row([match node_counts(&self.reach.affected_counts).as_str() {
-            "" => format!("nothing feels {what}").into(),
-            counts => format!("felt by {counts}").into(),
+            "" => format!("{what} affects nothing").into(),
+            counts => format!("affects {counts}").into(),
         }]);
         table.write(screen)
     }
@@ -97,5 +97,5 @@ fn rule_in_force(parts: &[ReachPartDocument]) -> String {
     let in_force = parts.iter().filter(|part| !part.in_force.is_empty());
     let (in_force, total): (usize, usize) =
         (in_force.map(|part| part.scopes).sum(), parts.iter().map(|part| part.scopes).sum());
-    format!("this rule is in force in {in_force} of {total} scopes")
+    format!("this rule is in force in {}", counted_of(in_force as u64, total as u64, "scope"))
 }

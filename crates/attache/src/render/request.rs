@@ -31,13 +31,13 @@ pub fn write_request(it: &RequestDocument, most: usize, screen: &mut Screen) -> 
         write_group(group, most, screen)?;
     }
     if it.groups.is_empty() && it.outcome.is_served() {
-        writeln!(screen, "\n{}", paint(DIM, "no policy is in force on this way"))?;
+        writeln!(screen, "\n{}", paint(DIM, "no policy applies to this request"))?;
     }
     match &it.why {
         Some(others) => write_not_chosen(others, most, screen),
         None if !it.outcome.is_served() => {
             writeln!(screen)?;
-            write_line(paint(DIM, "with --why everything else says why it does not serve the request"), screen)
+            write_line(paint(DIM, "add --why to see why other routes were not chosen"), screen)
         }
         None => Ok(()),
     }
@@ -139,7 +139,7 @@ fn write_not_chosen(others: &[NotChosenDocument], most: usize, screen: &mut Scre
     if others.is_empty() {
         return writeln!(screen, "\n{}", paint(DIM, "there is nothing else that could serve the request"));
     }
-    writeln!(screen, "\n{}", paint(HEAD, "Passed by"))?;
+    writeln!(screen, "\n{}", paint(HEAD, "Not matched"))?;
     // Rules first: they came nearest to serving the request.
     let mut others: Vec<&NotChosenDocument> = others.iter().collect();
     others.sort_by_key(|other| match (other.node.object_level(), other.node.section.is_some()) {

@@ -24,10 +24,34 @@ pub fn status_word(status: &PolicyStatusDocument) -> Cell {
     paint(style, status.word()).into()
 }
 
-/// In how many of its scopes some of a policy is in force.
+/// On how many of the effective targets below it a policy is in force, and how many of its rules are:
+/// `5 of 5 Services, 3 of 4 rules`.
 pub fn in_force(status: &PolicyStatusDocument) -> String {
-    let scopes = status.scopes;
-    format!("{} of {}", scopes.enforced.saturating_add(scopes.partial), scopes.total)
+    let ScopeCountsDocument { total, enforced, partial, .. } = status.scopes;
+    let targets = match &status.effective_targets {
+        Some(targets) => {
+            let what = targets.kind.as_deref().unwrap_or("target");
+            counted_of(targets.in_force as u64, targets.total as u64, what)
+        }
+        None => counted_of(enforced.saturating_add(partial), total, "scope"),
+    };
+    match &status.rules {
+        Some(rules) if rules.in_force < rules.total && rules.in_force > 0 => {
+            format!("{targets}, {}", counted_of(rules.in_force as u64, rules.total as u64, "rule"))
+        }
+        _ => targets,
+    }
+}
+
+/// `3 of 4 scopes`.
+pub fn counted_of(some: u64, all: u64, what: &str) -> String {
+    format!("{some} of {all} {what}{}", if all == 1 { "" } else { "s" })
+}
+
+/// Explains the word, for those who see it for the first time.
+pub fn write_scope_note(screen: &mut Screen) -> io::Result<()> {
+    let note = "scope: one path from a Gateway down to a rule or backend, along which policies meet";
+    writeln!(screen, "\n{}", paint(DIM, note))
 }
 
 /// Why not all of a policy is in force, with the names of at most `most` others, or one more.
@@ -45,8 +69,8 @@ pub fn why(status: &PolicyStatusDocument, most: usize) -> String {
             format!("{why} in {lacking} of {total} scopes")
         }
         ("", _) if by.is_empty() => String::new(),
-        ("", Enforcement::Overridden) => format!("all of it is taken by {}", some(by, most)),
-        ("", _) => format!("part of it is taken by {}", some(by, most)),
+        ("", Enforcement::Overridden) => format!("fully overridden by {}", some(by, most)),
+        ("", _) => format!("partly overridden by {}", some(by, most)),
         (message, _) => message.to_owned(),
     }
 }
@@ -59,7 +83,7 @@ pub fn write_policies(
     if policies.is_empty() {
         return write_no_policies(namespace, screen);
     }
-    let mut table = Table::new(&["POLICY", "STATUS", "IN SCOPES", "WHY"]);
+    let mut table = Table::new(&["POLICY", "STATUS", "IN FORCE ON", "WHY"]);
     for status in policies {
         table.row([
             paint(POLICY, &status.policy).into(),

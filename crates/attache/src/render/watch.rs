@@ -204,6 +204,6 @@ pub fn write_contact(news: &ClusterNews) {
 /// Files and folders that could not be read before, on standard error.
 pub fn write_fixed(paths: &[PathBuf]) {
     for path in paths {
-        let _ = writeln!(anstream::stderr(), "{} `{}` can be read again", paint(GOOD, "mended:"), path.display());
+        let _ = writeln!(anstream::stderr(), "{} `{}` can be read again", paint(GOOD, "fixed:"), path.display());
     }
 }

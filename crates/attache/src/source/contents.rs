@@ -180,7 +180,7 @@ mod tests {
     fn of_two_files_the_later_counts_and_the_earlier_when_it_is_gone() {
         let mut world = World::default();
         world.write(&[("2", &cake("a", 2))]);
-        let twice = "`Cake/default/a` is there twice: this one replaces the one in 1:1:1";
+        let twice = "`Cake/default/a` is defined twice; this definition replaces the one in 1:1:1";
         assert_eq!(world.write(&[("1", &cake("a", 1))]), [twice]);
         // It was said already.
         assert_eq!(world.write(&[("1", &cake("a", 3))]), NOTHING);
@@ -200,7 +200,7 @@ mod tests {
         let far = "apiVersion: v1\nkind: Cake\nmetadata: {name: a, namespace: far}\n";
         world.write(&[("1", &cake("a", 1)), ("2", far)]);
         let crd = "put CustomResourceDefinition/cakes of crd";
-        let twice = "`Cake/a` is there twice: this one replaces the one in 1:1:1";
+        let twice = "`Cake/a` is defined twice; this definition replaces the one in 1:1:1";
         assert_eq!(
             world.write(&[("crd", &definition("Cluster"))]),
             ["put Cake/a of 2", "delete Cake/default/a", "delete Cake/far/a", crd, twice]

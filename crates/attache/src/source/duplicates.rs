@@ -39,6 +39,6 @@ fn pairs(objects: &[Object]) -> Vec<(usize, usize)> {
 
 pub fn twice(earlier: &Object, object: &Object) -> Problem {
     let earlier = earlier.file_location(&Path::default()).map(|it| it.to_string()).unwrap_or_default();
-    let message = format!("`{}` is there twice: this one replaces the one in {earlier}", object.id);
+    let message = format!("`{}` is defined twice; this definition replaces the one in {earlier}", object.id);
     Problem::warning(message).about(object).help("remove one of the two")
 }

@@ -47,7 +47,7 @@ pub struct News {
     /// What was not wrong before.
     pub problems: Vec<Problem>,
     /// Files and folders that could not be used before.
-    pub mended: Vec<PathBuf>,
+    pub fixed: Vec<PathBuf>,
 }
 
 #[derive(Default)]
@@ -112,10 +112,10 @@ impl Followed {
             self.files.insert(rank, Known { stamp: file.stamp, problems: reading.problems, stale, emptied: None });
         }
         let Difference { edits, warnings } = self.contents.replace(fresh, now, cluster_scoped);
-        let (mut problems, mended) = self.compare(&found.obstacles);
+        let (mut problems, fixed) = self.compare(&found.obstacles);
         problems.extend(warnings);
         problems.append(&mut self.notices.problems);
-        News { edits, problems, mended }
+        News { edits, problems, fixed }
     }
 
     /// A folder is looked through only after it is watched, so that nothing that happens in it gets lost.
@@ -176,16 +176,16 @@ impl Followed {
             for problem in found.iter().filter(|problem| !known.contains(problem)) {
                 let mut problem = problem.clone();
                 if stale.contains(path.as_path()) {
-                    problem.help.get_or_insert("until this is mended, the file counts as it was before".into());
+                    problem.help.get_or_insert("until this is fixed, the file counts as it was before".into());
                 }
                 problems.push(problem);
             }
         }
         let is_broken = |problems: &Vec<Problem>| problems.iter().any(Problem::is_error);
-        let mended = before.into_iter().filter(|(path, problems)| {
+        let fixed = before.into_iter().filter(|(path, problems)| {
             is_broken(problems) && !self.wrong.get(path).is_some_and(is_broken) && fs::exists(path).unwrap_or(false)
         });
-        (problems, mended.map(|(path, _)| path).collect())
+        (problems, fixed.map(|(path, _)| path).collect())
     }
 }
 

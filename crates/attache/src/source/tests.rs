@@ -80,7 +80,7 @@ fn of_two_objects_with_one_name_the_later_wins_with_a_warning() {
     assert_eq!(found(&reading, &folder), ["one.yaml b", "two.yaml a"]);
     assert_eq!(
         problems(&reading, &folder),
-        "warning: `Service/default/a` is there twice: this one replaces the one in DIR/one.yaml:1:1\n  --> DIR/two.yaml:1:1\n   in Service/default/a\n  help: remove one of the two"
+        "warning: `Service/default/a` is defined twice; this definition replaces the one in DIR/one.yaml:1:1\n  --> DIR/two.yaml:1:1\n   in Service/default/a\n  help: remove one of the two"
     );
     // One file is one file, however often it is named.
     let reading = load_all(&[&two, &one, &two]);

@@ -143,11 +143,11 @@ fn a_file_that_is_emptied_before_it_is_written() {
 }
 
 #[test]
-fn a_broken_file_counts_as_it_was_until_it_is_mended() {
+fn a_broken_file_counts_as_it_was_until_it_is_fixed() {
     let mut run = Run::start("-f manifests");
     let good = run.with_attempts(8);
     run.write("policies.yaml", &good.replacen("retry:", "retry: [", 1));
-    run.wait_for("help: until this is mended");
+    run.wait_for("help: until this is fixed");
     // It is said once, whatever else happens.
     run.write("strict.yaml", STRICT);
     run.wait_for("now affected by");
@@ -155,7 +155,7 @@ fn a_broken_file_counts_as_it_was_until_it_is_mended() {
     run.wait_for("manifests/policies.yaml:21:1");
     run.wait_for("help: ");
     run.write("policies.yaml", &good);
-    run.wait_for_all(&["→ 8", "mended: "]);
+    run.wait_for_all(&["→ 8", "fixed: "]);
     insta::assert_snapshot!(run.end());
 }
 
@@ -170,7 +170,7 @@ fn what_cannot_be_read_counts_as_it_was() {
     run.rename("policies.new", "policies.yaml");
     run.wait_for("cannot read `manifests/policies.yaml`");
     run.rename("policies.bak", "policies.yaml");
-    run.wait_for("mended: ");
+    run.wait_for("fixed: ");
     run.change_attempts(9);
     insta::assert_snapshot!(run.end());
 }
@@ -202,7 +202,7 @@ fn the_folder_itself_goes_and_comes_back() {
     fs::rename(&here, &elsewhere).expect("renamed");
     run.wait_for_all(&["there is no file or folder", "no longer affected by"]);
     fs::rename(&elsewhere, &here).expect("renamed");
-    run.wait_for_all(&["now affected by", "mended: "]);
+    run.wait_for_all(&["now affected by", "fixed: "]);
     run.change_attempts(6);
     fs::remove_dir_all(&here).expect("removed");
     run.wait_for_all(&["there is no file or folder", "no longer affected by"]);
@@ -219,7 +219,7 @@ fn a_folder_that_is_not_there_yet() {
         fs::copy(bakery().join(file), run.path("deep/up").join(file)).expect("copied");
     }
     run.rename("deep/up", "deep/down");
-    run.wait_for_all(&["now affected by", "mended: "]);
+    run.wait_for_all(&["now affected by", "fixed: "]);
     insta::assert_snapshot!(run.end());
 }
 
@@ -274,11 +274,11 @@ fn one_file_among_others() {
 fn the_same_object_in_two_files() {
     let mut run = Run::start("retrypolicy/be-patient -f manifests");
     run.write("a.yaml", &run.with_attempts(1));
-    run.wait_for("`RetryPolicy/baker/pay-once` is there twice");
+    run.wait_for("`RetryPolicy/baker/pay-once` is defined twice");
     run.wait_for("help: ");
     run.write("z.yaml", &run.with_attempts(2));
     run.wait_for("→ 2");
-    // The next one before it counts again, and it was said that it is there twice.
+    // The next one before it counts again, and it was reported as defined twice.
     fs::remove_file(run.path("z.yaml")).expect("removed");
     run.wait_for("→ 5");
     fs::remove_file(run.path("policies.yaml")).expect("removed");

@@ -137,6 +137,8 @@ fn a_plan_is_made_against_the_cluster() {
     RetryPolicy.example.io   on Service/baker/cakes#80
       - retries: 5   RetryPolicy/infra/be-patient
 
+    scope: one path from a Gateway down to a rule or backend, along which policies meet
+
     POLICY                         BEFORE     AFTER
     RetryPolicy/infra/be-patient   Enforced   gone
     --- exit 1
