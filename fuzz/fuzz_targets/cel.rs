@@ -4,8 +4,7 @@
 
 use std::sync::LazyLock;
 
-use attache_engine::cel::CelCondition;
-use attache_engine::value::Value;
+use attache_engine::{CelCondition, Value};
 use libfuzzer_sys::fuzz_target;
 
 static SPEC: LazyLock<Value> = LazyLock::new(|| {

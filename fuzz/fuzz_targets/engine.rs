@@ -7,9 +7,9 @@ mod answer;
 
 use std::sync::{Arc, LazyLock};
 
-use attache_engine::engine::Engine;
+use attache_engine::Engine;
 use attache_engine::kinds::{PolicyKind, Settings, built_in};
-use attache_engine::object::Objects;
+use attache_engine::Objects;
 use attache_engine::text;
 use libfuzzer_sys::fuzz_target;
 

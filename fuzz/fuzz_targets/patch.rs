@@ -3,11 +3,11 @@
 
 #![no_main]
 
-use attache_engine::engine::Engine;
+use attache_engine::Engine;
 use attache_engine::kinds::Settings;
-use attache_engine::object::{Object, Objects};
+use attache_engine::{Object, Objects};
 use attache_engine::text;
-use attache_engine::value::{Path, Value};
+use attache_engine::{Path, Value};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value as Json, json};
 

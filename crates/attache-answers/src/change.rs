@@ -3,12 +3,9 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use attache_engine::change::{EffectiveChange, Leaf, LeafChange, LeafPath, ScopeRef};
-use attache_engine::incremental::Report;
-use attache_engine::object::{GroupKind, ObjectRef};
-use attache_engine::problem::Problem;
-use attache_engine::topology::NodeRef;
-use attache_engine::value::Value;
+use attache_engine::{
+    EffectiveChange, GroupKind, Leaf, LeafChange, LeafPath, NodeRef, ObjectRef, Problem, Report, ScopeRef, Value,
+};
 use serde::{Serialize, Serializer};
 
 use crate::scopes::{Place, ScopeDocument};

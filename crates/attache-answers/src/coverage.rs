@@ -2,12 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use attache_engine::chain::ChainId;
-use attache_engine::fold::FoldOutcome;
-use attache_engine::model::Model;
-use attache_engine::policy::PolicyId;
-use attache_engine::topology::NodeId;
-use attache_engine::value::Path;
+use attache_engine::{ChainId, FoldOutcome, Model, NodeId, Path, PolicyId};
 use serde::Serialize;
 
 use crate::scopes::common_kind;

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use attache_engine::fold::{self, Loss};
-use attache_engine::model::{Model, Scope};
-use attache_engine::object::{GroupKind, ObjectId, ObjectRef};
-use attache_engine::object_merge::Merged;
-use attache_engine::policy::{BlockKind, PolicyId};
-use attache_engine::topology::{NodeId, NodeRef};
-use attache_engine::value::{Path, Value};
+use attache_engine::Loss;
+use attache_engine::{
+    BlockKind, GroupKind, Merged, Model, NodeId, NodeRef, ObjectId, ObjectRef, Path, PolicyId, Scope, Value,
+};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
@@ -288,7 +285,11 @@ impl EffectivePolicyDocument {
 
 impl EffectiveDocument {
     /// `accumulates` if all policies of the kind apply.
-    pub(crate) fn new(snapshot: &Snapshot, effective: &fold::EffectivePolicy, accumulates: bool) -> EffectiveDocument {
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        effective: &attache_engine::EffectivePolicy,
+        accumulates: bool,
+    ) -> EffectiveDocument {
         let applied = effective.applied.iter().map(|applied| AppliedPolicy {
             policy: snapshot.policy_ref(applied.policy),
             target: snapshot.node_ref(applied.target),
@@ -349,7 +350,7 @@ impl OriginDocument {
 }
 
 impl LostValue {
-    pub(crate) fn new(snapshot: &Snapshot, lost: &fold::Superseded) -> LostValue {
+    pub(crate) fn new(snapshot: &Snapshot, lost: &attache_engine::Superseded) -> LostValue {
         let mut blocks = snapshot.engine.policy(lost.policy).blocks.iter();
         let block = blocks.find(|block| block.kind == lost.block);
         LostValue {
@@ -362,7 +363,7 @@ impl LostValue {
 }
 
 impl LostPath {
-    pub(crate) fn new(snapshot: &Snapshot, lost: &fold::Superseded) -> LostPath {
+    pub(crate) fn new(snapshot: &Snapshot, lost: &attache_engine::Superseded) -> LostPath {
         LostPath {
             path: lost.path.clone(),
             by: lost.by.map(|policy| snapshot.policy_ref(policy)),
@@ -373,12 +374,12 @@ impl LostPath {
     }
 }
 
-pub(crate) fn origins(snapshot: &Snapshot, origins: &[fold::ValueOrigin]) -> Vec<OriginDocument> {
+pub(crate) fn origins(snapshot: &Snapshot, origins: &[attache_engine::ValueOrigin]) -> Vec<OriginDocument> {
     origins.iter().map(|it| OriginDocument::new(snapshot, &it.path, it.policy, it.block, it.target)).collect()
 }
 
-fn warnings(snapshot: &Snapshot, effective: &fold::EffectivePolicy) -> Vec<ConditionWarning> {
-    let warning = |it: &fold::Warning| ConditionWarning {
+fn warnings(snapshot: &Snapshot, effective: &attache_engine::EffectivePolicy) -> Vec<ConditionWarning> {
+    let warning = |it: &attache_engine::FoldWarning| ConditionWarning {
         policy: snapshot.policy_ref(it.policy),
         block: it.block,
         message: it.message.clone(),

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use attache_engine::names::qualified;
-use attache_engine::object::ObjectRef;
-use attache_engine::problem::Problem;
-use attache_engine::topology::NodeRef;
+use attache_engine::qualified;
+use attache_engine::{NodeRef, ObjectRef, Problem};
 
 use crate::suggestions::{did_you_mean, first_of, one_of};
 

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use attache_engine::fold::{self, BlockTrace, FoldTrace, Loss};
+use attache_engine::Model;
 use attache_engine::kinds::Strategy;
-use attache_engine::model::Model;
-use attache_engine::names::nearest;
-use attache_engine::object::{GroupKind, ObjectId, ObjectRef};
-use attache_engine::object_merge::Merged;
-use attache_engine::policy::{Block, BlockKind, block_path};
-use attache_engine::topology::NodeRef;
-use attache_engine::value::{Path, Segment, Value};
+use attache_engine::nearest;
+use attache_engine::{
+    Block, BlockKind, GroupKind, Merged, NodeRef, ObjectId, ObjectRef, Path, Segment, Value, block_path,
+};
+use attache_engine::{BlockTrace, FoldTrace, Loss};
 use serde::Serialize;
 
 use crate::document::API_VERSION;
@@ -240,7 +238,7 @@ struct TracedGroup<'s> {
     /// For kinds that merge into objects: the object, and the field of it.
     merged: Option<(ObjectId, Merged)>,
     trace: FoldTrace,
-    effective: fold::EffectivePolicy,
+    effective: attache_engine::EffectivePolicy,
 }
 
 fn answers<'s>(snapshot: &'s Snapshot, focus: &Focus, model: &'s Model) -> Vec<TracedGroup<'s>> {
@@ -267,7 +265,7 @@ impl<'s> TracedGroup<'s> {
         let trace = model.trace(snapshot.engine.view(), group.chain, own);
         let effective = match &merged {
             Some((_, merged)) => merged.effective.clone(),
-            None => fold::EffectivePolicy::clone(model.effective(snapshot.engine.view(), group.chain)),
+            None => attache_engine::EffectivePolicy::clone(model.effective(snapshot.engine.view(), group.chain)),
         };
         TracedGroup { snapshot, model, group, merged, trace, effective }
     }
@@ -310,7 +308,7 @@ impl<'s> TracedGroup<'s> {
         let by_strength = self.trace.by_strength.iter().filter_map(|at| self.trace.blocks.get(*at));
         let mut origins = origins(snapshot, &self.effective.origins);
         origins.retain(|origin| origin.path.overlaps(&field));
-        let is_own = |lost: &fold::Superseded| lost.by.is_none() && lost.reason != Loss::ConditionFalse;
+        let is_own = |lost: &attache_engine::Superseded| lost.by.is_none() && lost.reason != Loss::ConditionFalse;
         let mut lost = self.effective.superseded.iter().filter(|lost| lost.path.overlaps(&field));
         ExplainedGroup {
             policy_kind: group_kind(&self.model.kind),
@@ -391,7 +389,7 @@ impl<'s> TracedGroup<'s> {
         }
     }
 
-    fn lost(&self, turn: &BlockTrace, lost: &fold::Superseded) -> LostPath {
+    fn lost(&self, turn: &BlockTrace, lost: &attache_engine::Superseded) -> LostPath {
         let warning = turn.warning.clone().filter(|_| lost.reason == Loss::ConditionFalse);
         LostPath { warning, ..LostPath::new(self.snapshot, lost) }
     }

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use attache_engine::kinds::{KindId, KindOrigin, LevelName, PolicyKind};
-use attache_engine::model::{Model, Scope};
-use attache_engine::object::{GroupKind, ObjectRef};
-use attache_engine::status::{Enforcement, PolicyStatus};
+use attache_engine::{Enforcement, GroupKind, Model, ObjectRef, PolicyStatus, Scope};
 use serde::Serialize;
 
 use crate::document::{List, Stream};

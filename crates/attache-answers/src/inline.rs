@@ -1,7 +1,7 @@
 //! Values on one line.
 
+use attache_engine::Value;
 use attache_engine::text::to_yaml;
-use attache_engine::value::Value;
 
 /// A value on one line, as YAML.
 pub fn inline(value: &Value) -> String {

@@ -1,6 +1,6 @@
 //! The answers of Attaché as typed, serializable documents.
 //!
-//! An [`Engine`](attache_engine::engine::Engine) knows which policies are in force. This crate puts questions to it that
+//! An [`Engine`](attache_engine::Engine) knows which policies are in force. This crate puts questions to it that
 //! people ask, and returns a document for each. A document owns its data, serializes to the JSON that `attache -o json`
 //! prints, and is what the command line, a web page or an API renders. Nothing here prints, reads files or knows of a
 //! terminal.
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! There is a module for each question, with a function or a type that takes a [`Snapshot`] and a query. Names stay typed
-//! ([`NodeRef`](attache_engine::topology::NodeRef), [`ObjectRef`](attache_engine::object::ObjectRef)) until they are
+//! ([`NodeRef`](attache_engine::NodeRef), [`ObjectRef`](attache_engine::ObjectRef)) until they are
 //! serialized. A query that names something that does not exist is a [`QueryError`], which says what is near.
 //!
 //! ```
@@ -24,9 +24,9 @@
 //!
 //! use attache_answers::Snapshot;
 //! use attache_answers::effective::{EffectivePolicies, EffectiveQuery};
-//! use attache_engine::engine::Engine;
+//! use attache_engine::Engine;
 //! use attache_engine::kinds::{Settings, built_in};
-//! use attache_engine::object::Objects;
+//! use attache_engine::Objects;
 //! use attache_engine::text;
 //!
 //! let manifests = "

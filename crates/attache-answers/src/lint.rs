@@ -1,9 +1,7 @@
 //! Lint findings: what is wrong, or has no effect.
 
 use attache_engine::lint::{self, Finding};
-use attache_engine::object::ObjectRef;
-use attache_engine::problem::Severity;
-use attache_engine::value::Path;
+use attache_engine::{ObjectRef, Path, Severity};
 use serde::Serialize;
 
 use crate::document::API_VERSION;

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use attache_engine::names::{KindQuery, known_kinds, nearest};
-use attache_engine::object::{ObjectRef, Objects};
-use attache_engine::topology::{NodeRef, Topology};
+use attache_engine::{KindQuery, NodeRef, ObjectRef, Objects, Topology, known_kinds, nearest};
 use smol_str::SmolStr;
 
 use crate::error::{ObjectNotFound, QueryError};
@@ -179,7 +177,7 @@ impl fmt::Display for ObjectQuery {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use attache_engine::object::Object;
+    use attache_engine::Object;
 
     const GATEWAY: &str = "gateway.networking.k8s.io";
 

@@ -1,6 +1,6 @@
 //! Where an object is edited: what manages it, as its labels, annotations and owners tell.
 
-use attache_engine::object::Object;
+use attache_engine::Object;
 use serde::Serialize;
 
 /// Who changed an object last, and when.

@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use attache_engine::model::Scope;
-use attache_engine::object::ObjectRef;
-use attache_engine::policy::PolicyId;
-use attache_engine::reach::{Reach, ReachPart};
-use attache_engine::topology::{Level, NodeId, NodeRef};
-use attache_engine::value::Path;
+use attache_engine::{Level, NodeId, NodeRef, ObjectRef, Path, PolicyId, Reach, ReachPart, Scope};
 use serde::Serialize;
 
 use crate::document::API_VERSION;

@@ -3,11 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
-use attache_engine::chain::{ChainId, Link};
-use attache_engine::fold::EffectivePolicy;
 use attache_engine::kinds::KindId;
-use attache_engine::model::{Model, Scope};
-use attache_engine::topology::{Level, NodeId, NodeRef};
+use attache_engine::{ChainId, EffectivePolicy, Link};
+use attache_engine::{Level, Model, NodeId, NodeRef, Scope};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
 

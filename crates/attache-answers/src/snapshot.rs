@@ -3,14 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use attache_engine::engine::Engine;
+use attache_engine::Engine;
 use attache_engine::kinds::{KindId, PolicyKind, Settings, built_in};
-use attache_engine::names::nearest;
-use attache_engine::object::{GroupKind, Object, ObjectRef, Objects};
-use attache_engine::policy::PolicyId;
-use attache_engine::problem::Problem;
+use attache_engine::nearest;
 use attache_engine::text::described_kind;
-use attache_engine::topology::{Level, NodeId, NodeRef};
+use attache_engine::{GroupKind, Object, ObjectRef, Objects, PolicyId, Problem};
+use attache_engine::{Level, NodeId, NodeRef};
 use smol_str::SmolStr;
 
 use crate::error::QueryError;

@@ -2,13 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use attache_engine::attachment::RejectionReason;
-use attache_engine::conditions::StatusCondition;
 use attache_engine::kinds::KindId;
-use attache_engine::object::ObjectRef;
-use attache_engine::policy::PolicyId;
-use attache_engine::status::{Enforcement, PolicyStatus, ScopeCounts, TargetStatus};
-use attache_engine::topology::NodeRef;
+use attache_engine::{Enforcement, NodeRef, ObjectRef, PolicyId, PolicyStatus, ScopeCounts, TargetStatus};
+use attache_engine::{RejectionReason, StatusCondition};
 use serde::Serialize;
 
 use crate::coverage::{Coverage, RuleCounts, TargetCounts, coverage};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use attache_engine::names::nearest;
-use attache_engine::value::Path;
+use attache_engine::Path;
+use attache_engine::nearest;
 
 /// The rules that are nearest to `rule`, by dotted path or by the last key of one.
 pub(crate) fn nearest_rules<'p>(rule: &str, paths: impl Iterator<Item = &'p Path>) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Targets of policies as text.
 
-use attache_engine::policy::{PolicyTarget, TargetSpec};
+use attache_engine::{PolicyTarget, TargetSpec};
 
 use crate::inline::inline;
 

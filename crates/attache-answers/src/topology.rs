@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use attache_engine::object::ObjectRef;
-use attache_engine::topology::{Level, NodeId, NodeRef, RefusedLink};
+use attache_engine::{Level, NodeId, NodeRef, ObjectRef, RefusedLink};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 

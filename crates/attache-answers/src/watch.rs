@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use attache_engine::change::{EffectiveChange, LeafChange, ScopeRef, StatusChange, TargetChange};
-use attache_engine::fold::EffectivePolicy;
-use attache_engine::incremental::Report;
-use attache_engine::object::{GroupKind, ObjectRef};
-use attache_engine::status::PolicyStatus;
-use attache_engine::topology::NodeRef;
+use attache_engine::{
+    EffectiveChange, EffectivePolicy, GroupKind, LeafChange, NodeRef, ObjectRef, PolicyStatus, Report, ScopeRef,
+    StatusChange, TargetChange,
+};
 use jiff::Timestamp;
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 use kube::client::AuthError;
 
 /// Why a cluster cannot be read at all.

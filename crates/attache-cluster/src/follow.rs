@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use attache_engine::incremental::Edit;
+use attache_engine::Edit;
 use attache_engine::kinds::Registry;
-use attache_engine::object::{Object, ObjectRef, Objects};
-use attache_engine::problem::Problem;
+use attache_engine::{Object, ObjectRef, Objects, Problem};
 use futures_util::future::{Either, select};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, Receiver, Sender};

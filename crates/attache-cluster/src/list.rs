@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use attache_engine::object::{Object, Source};
-use attache_engine::problem::Problem;
+use attache_engine::Value;
 use attache_engine::text;
-use attache_engine::value::Value;
+use attache_engine::{Object, Problem, Source};
 use serde::Deserialize;
 
 use crate::connection::{Connection, JSON, RequestError};

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_engine::kinds::{PolicyKind, Registry, Settings};
-use attache_engine::object::{Object, Objects};
-use attache_engine::problem::Problem;
 use attache_engine::text::described_kind;
+use attache_engine::{Object, Objects, Problem};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::runtime::Runtime;

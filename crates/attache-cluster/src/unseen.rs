@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use attache_engine::names::plural;
+use attache_engine::plural;
 
 /// A kind of which not all objects could be read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
+use attache_engine::Object;
 use attache_engine::kinds::{KindName, LevelName, PolicyKind, Registry};
-use attache_engine::object::Object;
 use attache_engine::text::described_kind;
-use attache_engine::topology::Level;
-use attache_engine::value::Value;
+use attache_engine::{Level, Value};
 
 use crate::discovery::{ApiResource, Discovery};
 use crate::list::Extent;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use attache_engine::incremental::Edit;
+use attache_engine::Edit;
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde_json::value::RawValue;

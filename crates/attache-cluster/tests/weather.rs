@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use attache_cluster::{Cluster, ClusterError, ClusterFollower, ClusterReading};
-use attache_engine::incremental::Edit;
-use attache_engine::object::{Object, ObjectRef, Objects};
+use attache_engine::{Edit, Object, ObjectRef, Objects};
 use attache_testenv::{ClusterOptions, Component, Fault, FaultProxy, TestCluster};
 use common::{eventually, interest, names, open_bakery, options, read_with, shared, unseen};
 use serde_json::{Value, json};

@@ -4,9 +4,9 @@ mod shapes;
 
 use std::cell::LazyCell;
 
-use attache_engine::engine::Engine;
+use attache_engine::Engine;
+use attache_engine::Objects;
 use attache_engine::kinds::Settings;
-use attache_engine::object::Objects;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 
 fn resolve(criterion: &mut Criterion) {

@@ -5,8 +5,7 @@ mod shapes;
 use std::cell::LazyCell;
 use std::hint::black_box;
 
-use attache_engine::object::Objects;
-use attache_engine::topology::Topology;
+use attache_engine::{Objects, Topology};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn topology(criterion: &mut Criterion) {

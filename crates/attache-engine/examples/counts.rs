@@ -3,7 +3,7 @@
 #[path = "../benches/shapes/changes.rs"]
 mod changes;
 
-use attache_engine::incremental::{Edit, IncrementalEngine, Report};
+use attache_engine::{Edit, IncrementalEngine, Report};
 use rayon::ThreadPoolBuilder;
 
 fn main() {

@@ -3,12 +3,11 @@
 
 use std::error::Error;
 
-use attache_engine::engine::Engine;
+use attache_engine::Engine;
+use attache_engine::ObjectRef;
 use attache_engine::kinds::{Decision, MergeStrategy, Overlap, StrategyRegistry, TargetLinks};
-use attache_engine::object::ObjectRef;
 use attache_engine::text;
-use attache_engine::topology::NodeRef;
-use attache_engine::value::Value;
+use attache_engine::{NodeRef, Value};
 
 const GROUP: &str = "storage.acme.io";
 

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use attache_engine::engine::Engine;
+use attache_engine::Engine;
 use attache_engine::text;
 
 fn main() -> Result<(), Box<dyn Error>> {

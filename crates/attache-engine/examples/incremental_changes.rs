@@ -3,10 +3,8 @@
 
 use std::error::Error;
 
-use attache_engine::engine::Engine;
-use attache_engine::incremental::Edit;
-use attache_engine::object::{Object, ObjectRef};
 use attache_engine::text;
+use attache_engine::{Edit, Engine, Object, ObjectRef};
 use serde_json::json;
 
 const MANIFESTS: &str = "
@@ -53,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let report = engine.apply([edit]);
         for change in report.effective() {
             for leaf in &change.leaves {
-                let value = |side: &Option<attache_engine::change::Leaf>| match side {
+                let value = |side: &Option<attache_engine::Leaf>| match side {
                     Some(leaf) => serde_json::to_string(&leaf.value),
                     None => Ok("nothing".to_owned()),
                 };

@@ -11,11 +11,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use attache_engine::engine::Engine;
-use attache_engine::incremental::IncrementalEngine;
 use attache_engine::kinds::{Settings, built_in};
-use attache_engine::object::{Object, Objects};
 use attache_engine::text;
+use attache_engine::{Engine, IncrementalEngine};
+use attache_engine::{Object, Objects};
 use attache_gen::{ALL, Level, Policies, Shape};
 
 fn main() -> io::Result<()> {

@@ -129,6 +129,7 @@ impl Engine {
         self.parts.objects.find(id).map(PolicyId).filter(|policy| self.parts.policies.get(*policy).is_some())
     }
 
+    /// A policy as the engine reads it: its targets and blocks.
     pub fn policy(&self, id: PolicyId) -> &Policy {
         &self.parts.policies[id]
     }
@@ -138,6 +139,7 @@ impl Engine {
         &self.parts.objects[id.0]
     }
 
+    /// The identity of a policy.
     pub fn policy_id(&self, id: PolicyId) -> &ObjectRef {
         &self.policy_object(id).id
     }
@@ -148,6 +150,7 @@ impl Engine {
         if self.policy_id(winner) < self.policy_id(loser) { NameOrder::First } else { NameOrder::Last }
     }
 
+    /// The objects, the topology and the policies, for questions to a [`Model`].
     pub fn view(&self) -> EngineView<'_> {
         self.parts.view()
     }

@@ -1,48 +1,97 @@
 //! The engine of Attaché: which policies are in force on Kubernetes objects, and why.
 //!
-//! Pure: no I/O, no clock, no randomness. Data flows one way, each module knows only those before it.
+//! It is pure: no I/O, no clock, no randomness, no panic on any input. The same input gives the same output.
 //!
 //! ```text
-//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status · change · lint · request · incremental
+//! text ─→ objects ─→ topology ─→ attachments ─→ chains ─→ effective policies ─→ status · changes · lint · request
 //!                       ↑             ↑                          ↑
 //!                 kinds (PolicyKind documents: built in, given, or inferred from CRDs)
 //! ```
+//!
+//! Start with [`Engine::builder`]. [`Engine::effective_policies`] answers for one node, [`Engine::all_effective_policies`]
+//! for all of them. [`IncrementalEngine`] takes edits and reports what they change. [`kinds`] has policy kinds and merge
+//! strategies, [`text`] reads manifests, [`request`] follows a request, [`lint`] finds problems, and [`policytest`] runs
+//! tests of policies.
+//!
+//! ```
+//! use attache_engine::{Engine, text};
+//!
+//! let manifests = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}";
+//! let reading = text::read(&"shop.yaml".into(), manifests);
+//! let engine = Engine::builder().objects(reading.objects).build();
+//! assert_eq!(engine.all_effective_policies().count(), 0);
+//! ```
 
-pub mod attachment;
-pub mod audit;
-pub mod cel;
-pub mod chain;
-pub mod change;
-pub mod conditions;
+#![deny(missing_docs)]
+
+mod attachment;
+mod audit;
+mod cel;
+mod chain;
+mod change;
+mod conditions;
 mod document;
-pub mod engine;
+mod engine;
 mod engine_parts;
-pub mod engine_view;
+mod engine_view;
 #[cfg(test)]
 mod fixture;
-pub mod fold;
-pub mod incremental;
+mod fold;
+mod incremental;
 pub mod kinds;
-pub mod level;
+mod level;
 pub mod lint;
-pub mod model;
+mod model;
 mod models;
-pub mod names;
-pub mod object;
-pub mod object_merge;
-pub mod order;
+mod names;
+mod object;
+mod object_merge;
+mod order;
 mod pattern;
-pub mod persistent;
-pub mod plan;
-pub mod policy;
+mod persistent;
+mod plan;
+mod policy;
 pub mod policytest;
-pub mod problem;
-pub mod reach;
+mod problem;
+mod reach;
 pub mod request;
-pub mod selector;
+mod selector;
 mod serialize;
-pub mod status;
+mod status;
 mod tally;
 pub mod text;
-pub mod topology;
-pub mod value;
+mod topology;
+mod value;
+
+pub use attachment::{Attached, Attachment, AttachmentError, Attachments, Refusal, RejectionReason};
+pub use audit::{Audited, Requirement, can_be_on};
+pub use cel::{CelCondition, CompileError, EvalError};
+pub use chain::{ChainId, Link};
+pub use change::{EffectiveChange, Leaf, LeafChange, LeafPath, StatusChange, TargetChange};
+pub use conditions::StatusCondition;
+pub use engine::{Engine, EngineBuilder, ScopedPolicy, SpecError, TypedEffective, TypedPolicy};
+pub use engine_view::EngineView;
+pub use fold::{
+    Applied, BlockTrace, EffectivePolicy, FoldOutcome, FoldTrace, FoldWarning, Loss, Superseded, ValueOrigin,
+};
+pub use incremental::{Edit, IncrementalEngine, NeedsRebuild, Report};
+pub use level::Level;
+pub use model::{Model, Scope, ScopeRef};
+pub use names::{KindQuery, known_kinds, nearest, plural, qualified};
+pub use object::{GroupKind, Object, ObjectError, ObjectId, ObjectRef, Objects, Source, SourceLocation, SourceMap};
+pub use object_merge::Merged;
+pub use order::Stack;
+pub use persistent::hash;
+pub use plan::Changes;
+pub use policy::{Block, BlockKind, Policy, PolicyId, PolicyTarget, TargetSpec, block_path};
+pub use problem::{Problem, ProblemCode, Severity};
+pub use reach::{Reach, ReachPart};
+pub use selector::selects;
+pub use status::{Enforcement, PolicyStatus, ScopeCounts, StatusExplanation, TargetStatus};
+pub use topology::{
+    AllowedNamespaces, BackendRefusal, CertificateRefusal, ClosedListener, DelegationQuery, DelegationRefusal,
+    LinkFault, ListenerClaim, ListenerConflict, ListenerHostname, ListenerPort, ListenerRefusal, MissingGrant,
+    MissingObject, MissingPort, Node, NodeId, NodeRef, ParentRefusal, PortName, RefusalCause, RefusalReason,
+    RefusedLink, RouteKind, RouteKinds, Shortlist, Topology,
+};
+pub use value::{Map, Path, Segment, Value};

@@ -35,7 +35,7 @@ pub fn known_kinds<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
 /// A kind as a user writes it: in any case, singular, plural or short, with or without its group.
 ///
 /// ```
-/// use attache_engine::names::KindQuery;
+/// use attache_engine::KindQuery;
 ///
 /// let query = KindQuery::parse("httproutes");
 /// assert!(query.matches("gateway.networking.k8s.io", "HTTPRoute"));

@@ -47,11 +47,6 @@ impl<T> PersistentVec<T> {
         self.len
     }
 
-    /// Whether there is no value.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// The value at an index.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {
@@ -103,13 +98,6 @@ impl<T: Clone + Default> PersistentVec<T> {
             roots.push(repeated_child(repeated_child(default_chunk())));
         }
         &mut Arc::make_mut(&mut roots[at / ROOT_LEN])[at / INNER_LEN % FANOUT]
-    }
-
-    /// Adds a value at the end, and returns its index.
-    pub fn push(&mut self, value: T) -> usize {
-        let at = self.len;
-        *self.entry(at) = value;
-        at
     }
 }
 

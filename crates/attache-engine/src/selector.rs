@@ -10,8 +10,8 @@ use crate::value::Value;
 /// all objects; a selector that is missing or not a map selects none.
 ///
 /// ```
-/// use attache_engine::selector::selects;
-/// use attache_engine::value::Value;
+/// use attache_engine::selects;
+/// use attache_engine::Value;
 /// use serde_json::json;
 ///
 /// let selector = Value::from(json!({"matchLabels": {"team": "a"}}));

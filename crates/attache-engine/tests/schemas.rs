@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use attache_engine::Value;
 use attache_engine::kinds::{
     custom_resource_definition, field_reference, target_kind_definition, target_kind_reference,
 };
 use attache_engine::text;
-use attache_engine::value::Value;
 use serde_json::Value as Json;
 
 const CRD: &str = "deploy/crds/policykinds.attache.dev.yaml";
@@ -84,7 +84,7 @@ fn check_documents(folder: &str, counts: fn(&String) -> bool) -> usize {
     for file in yaml_files(&repository().join(folder)) {
         let reading = text::read(&Arc::from(file.to_string_lossy()), &fs::read_to_string(&file).unwrap());
         // PolicyTests bring their kinds along.
-        let inline = |object: &attache_engine::object::Object| object.spec().list_at("objects").to_vec();
+        let inline = |object: &attache_engine::Object| object.spec().list_at("objects").to_vec();
         let bodies = reading.objects.iter().flat_map(|object| [vec![object.body.clone()], inline(object)].concat());
         for body in bodies.filter(|body| body.get_str("kind") == Some("PolicyKind")) {
             let mut errors = Vec::new();

@@ -4,12 +4,10 @@
 
 use std::sync::Arc;
 
-use attache_engine::engine::Engine;
-use attache_engine::fold::Loss;
 use attache_engine::kinds::Settings;
-use attache_engine::object::Objects;
-use attache_engine::status::{Enforcement, ScopeCounts};
 use attache_engine::text;
+use attache_engine::{Enforcement, Objects, ScopeCounts};
+use attache_engine::{Engine, Loss};
 
 const WORLD: &str = "
 apiVersion: gateway.networking.k8s.io/v1

@@ -9,10 +9,9 @@ mod dice;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use attache_engine::engine::Engine;
-use attache_engine::incremental::{Edit, IncrementalEngine};
 use attache_engine::kinds::{Settings, built_in};
-use attache_engine::object::{Object, ObjectRef, Objects};
+use attache_engine::{Edit, Engine, IncrementalEngine};
+use attache_engine::{Object, ObjectRef, Objects};
 use attache_gen::{ALL, Block, Level, Policies, Shape, Strategy, edited, generate, object_from};
 use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};

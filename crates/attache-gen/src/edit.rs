@@ -1,6 +1,6 @@
 //! Changes of generated objects.
 
-use attache_engine::object::Object;
+use attache_engine::Object;
 use serde_json::Value;
 
 /// The object of a JSON document.

@@ -1,7 +1,6 @@
 //! Generates Namespaces, Gateways, routes and Services.
 
-use attache_engine::object::Object;
-use attache_engine::value::Value;
+use attache_engine::{Object, Value};
 
 use crate::manifest::{fields, list, object};
 use crate::random::Random;

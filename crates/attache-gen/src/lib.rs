@@ -13,7 +13,7 @@ pub use edit::{edited, object_from};
 pub use shape::{ALL, Block, Level, Policies, Shape, Strategy};
 pub use write::{Format, write};
 
-use attache_engine::object::Object;
+use attache_engine::Object;
 
 /// The manifests of a shape. Objects come before those that refer to them, and within a kind in the order of `kubectl get`.
 pub fn generate(shape: &Shape) -> Vec<Object> {
@@ -24,9 +24,9 @@ pub fn generate(shape: &Shape) -> Vec<Object> {
 
 #[cfg(test)]
 mod tests {
-    use attache_engine::object::Objects;
+    use attache_engine::Objects;
+    use attache_engine::Topology;
     use attache_engine::text;
-    use attache_engine::topology::Topology;
 
     use super::*;
 

@@ -1,7 +1,6 @@
 //! One generated manifest.
 
-use attache_engine::object::Object;
-use attache_engine::value::Value;
+use attache_engine::{Object, Value};
 use jiff::Timestamp;
 
 /// The creation time of the first object: 2025-01-01.

@@ -1,7 +1,6 @@
 //! Generates policies and their PolicyKinds.
 
-use attache_engine::object::Object;
-use attache_engine::value::Value;
+use attache_engine::{Object, Value};
 
 use crate::gateway_api::{GATEWAY_API, GATEWAY_NAMESPACE, gateway, listener, namespace, route, service};
 use crate::manifest::{fields, list, object};

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use attache_engine::object::Object;
+use attache_engine::Object;
+use attache_engine::Value;
 use attache_engine::text::to_yaml;
-use attache_engine::value::Value;
 use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Serializer;

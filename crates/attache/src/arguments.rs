@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use attache_answers::ObjectQuery;
 use attache_cluster::{ClientOptions, ClusterError};
+use attache_engine::Problem;
 use attache_engine::kinds::Settings;
-use attache_engine::problem::Problem;
 use clap::{Args, ColorChoice};
 
 use crate::failure::Failure;

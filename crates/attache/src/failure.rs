@@ -4,7 +4,7 @@ use std::io;
 
 use attache_answers::QueryError;
 use attache_cluster::ClusterError;
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 
 #[derive(Debug)]
 pub enum Failure {

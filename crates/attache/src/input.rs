@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use attache_answers::{QueryError, Snapshot, is_cluster_scoped};
-use attache_engine::engine::Engine;
-use attache_engine::incremental::IncrementalEngine;
 use attache_engine::kinds::{PolicyKind, built_in};
-use attache_engine::object::Objects;
-use attache_engine::problem::{Problem, Severity};
 use attache_engine::text::Reading;
+use attache_engine::{Engine, IncrementalEngine};
+use attache_engine::{Objects, Problem, Severity};
 
 use crate::arguments::Global;
 use crate::failure::Failure;

@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 
 use cli::Cli;
 use failure::Failure;

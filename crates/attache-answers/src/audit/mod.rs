@@ -2,9 +2,9 @@
 
 mod requirements;
 
-use attache_engine::audit::{self, Audited, can_be_on};
 use attache_engine::kinds::PolicyKind;
-use attache_engine::topology::{Level, NodeRef};
+use attache_engine::{Audited, can_be_on};
+use attache_engine::{Level, NodeRef};
 use serde::Serialize;
 
 use crate::document::API_VERSION;
@@ -188,7 +188,7 @@ fn check(
     required: &PolicyRequirement,
     query: &AuditQuery,
 ) -> Result<RequirementResult, QueryError> {
-    let requirement = audit::Requirement {
+    let requirement = attache_engine::Requirement {
         kind: snapshot.kind_named(&required.kind)?,
         rule: required.rule.clone(),
         on: required.level.map(AuditLevel::level),
@@ -264,7 +264,7 @@ impl UnusedException {
 }
 
 /// The required rule and those with a similar name, if nothing that is in force has the rule.
-fn near(snapshot: &Snapshot, requirement: &audit::Requirement) -> Option<(String, Vec<String>)> {
+fn near(snapshot: &Snapshot, requirement: &attache_engine::Requirement) -> Option<(String, Vec<String>)> {
     let (rule, model) = (requirement.rule.as_ref()?, snapshot.engine.model(requirement.kind)?);
     let view = snapshot.engine.view();
     let effective = || model.scope_counts(view).iter().map(|(chain, _)| model.effective(view, *chain));

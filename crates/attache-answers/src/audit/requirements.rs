@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
+use attache_engine::Value;
 use attache_engine::text;
-use attache_engine::value::Value;
 
 use super::AuditLevel;
 use crate::error::QueryError;

@@ -4,9 +4,7 @@ mod object;
 mod policy;
 mod problems;
 
-use attache_engine::object::Object;
-use attache_engine::topology::NodeRef;
-use attache_engine::value::Path;
+use attache_engine::{NodeRef, Object, Path};
 use serde::Serialize;
 
 use crate::document::API_VERSION;

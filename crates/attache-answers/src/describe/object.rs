@@ -2,12 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use attache_engine::chain::{ChainId, Link};
-use attache_engine::model::{Model, Scope};
-use attache_engine::object::{GroupKind, ObjectRef};
-use attache_engine::policy::PolicyId;
-use attache_engine::topology::{Level, NodeId, NodeRef};
-use attache_engine::value::Value;
+use attache_engine::{ChainId, GroupKind, Level, Link, Model, NodeId, NodeRef, ObjectRef, PolicyId, Scope, Value};
 use serde::Serialize;
 
 use super::About;

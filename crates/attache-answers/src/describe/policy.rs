@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use attache_engine::attachment::RejectionReason;
-use attache_engine::object::{GroupKind, ObjectRef};
-use attache_engine::policy::{Block, BlockKind, PolicyId, PolicyTarget, block_path};
-use attache_engine::status::Enforcement;
-use attache_engine::topology::{NodeId, NodeRef};
-use attache_engine::value::Value;
+use attache_engine::{
+    Block, BlockKind, Enforcement, GroupKind, NodeId, NodeRef, ObjectRef, PolicyId, PolicyTarget, RejectionReason,
+    Value, block_path,
+};
 use serde::Serialize;
 
 use super::About;
@@ -171,7 +169,7 @@ fn refusals(snapshot: &Snapshot, id: PolicyId) -> Vec<TargetRefusal> {
         }
     }
     if targets.is_empty() {
-        let refusal = |it: &attache_engine::attachment::Refusal| TargetRefusal {
+        let refusal = |it: &attache_engine::Refusal| TargetRefusal {
             target: None,
             reason: it.reason(),
             message: it.error.to_string(),

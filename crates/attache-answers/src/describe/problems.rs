@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use attache_engine::lint::lint_objects;
-use attache_engine::object::{ObjectId, ObjectRef};
-use attache_engine::policy::{PolicyId, PolicyTarget, TargetSpec};
-use attache_engine::topology::{NodeRef, RefusedLink};
+use attache_engine::{NodeRef, ObjectId, ObjectRef, PolicyId, PolicyTarget, RefusedLink, TargetSpec};
 
 use crate::lint::FindingDocument;
 use crate::snapshot::Snapshot;

@@ -1,7 +1,7 @@
 //! What the cluster deletes with an object.
 
-use attache_engine::object::{Object, ObjectRef};
 use attache_engine::text::described_kind;
+use attache_engine::{Object, ObjectRef};
 use serde::Serialize;
 
 /// An object that is deleted, and what the cluster deletes with it.

@@ -1,9 +1,9 @@
 //! The edits that a change of the input comes to.
 
-use attache_engine::incremental::Edit;
+use attache_engine::Edit;
 use attache_engine::kinds::PolicyKind;
-use attache_engine::object::{Object, ObjectRef};
 use attache_engine::text::{declares_resource_scope, settle_namespaces};
+use attache_engine::{Object, ObjectRef};
 
 use crate::snapshot::Snapshot;
 

@@ -5,13 +5,10 @@ mod edits;
 
 use std::collections::BTreeSet;
 
-use attache_engine::change::{EffectiveChange, StatusChange};
-use attache_engine::incremental::{IncrementalEngine, Report};
-use attache_engine::object::{GroupKind, Object, ObjectRef};
-use attache_engine::plan::Changes;
-use attache_engine::status::PolicyStatus;
-use attache_engine::topology::Level;
-use attache_engine::value::Value;
+use attache_engine::{
+    Changes, EffectiveChange, GroupKind, IncrementalEngine, Level, Object, ObjectRef, PolicyStatus, Report,
+    StatusChange, Value,
+};
 use serde::Serialize;
 
 use crate::change::{ChangeGroup, LeafDocument, groups, leaf_documents, scope_documents};

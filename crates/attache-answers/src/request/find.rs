@@ -2,11 +2,10 @@
 
 use std::net::IpAddr;
 
-use attache_engine::names::nearest;
-use attache_engine::object::Object;
+use attache_engine::Object;
+use attache_engine::nearest;
 use attache_engine::request::{Request, service_named};
-use attache_engine::topology::{Level, NodeId};
-use attache_engine::value::Value;
+use attache_engine::{Level, NodeId, Value};
 
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;

@@ -3,12 +3,11 @@
 mod filters;
 mod find;
 
-use attache_engine::model::{Model, Scope};
 use attache_engine::request::{
     Backend, Entrance, Request, RequestOutcome, RequestTrace, SeveralGateways, effective, trace, trace_any_gateway,
 };
-use attache_engine::topology::{NodeId, NodeRef, RefusalCause};
-use attache_engine::value::Value;
+use attache_engine::{Model, Scope};
+use attache_engine::{NodeId, NodeRef, RefusalCause, Value};
 use serde::Serialize;
 
 use crate::document::API_VERSION;

@@ -1,8 +1,8 @@
 //! The changes that docs/performance.md gives costs for, in a cluster of any size.
 
-use attache_engine::incremental::{Edit, IncrementalEngine};
 use attache_engine::kinds::{Settings, built_in};
-use attache_engine::object::{Object, Objects};
+use attache_engine::{Edit, IncrementalEngine};
+use attache_engine::{Object, Objects};
 use attache_gen::{ALL, Level, Policies, Shape, edited, generate, object_from};
 use serde_json::{Value, json};
 

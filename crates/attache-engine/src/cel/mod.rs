@@ -23,14 +23,13 @@ const SETTINGS: GuardSettings =
 /// A CEL expression over the variable `spec`. Conditions with the same text are equal.
 ///
 /// ```
-/// use attache_engine::cel::CelCondition;
-/// use attache_engine::value::Value;
+/// use attache_engine::{CelCondition, Value};
 /// use serde_json::json;
 ///
 /// let condition = CelCondition::compile("spec.retries > 2 || !has(spec.timeout)")?;
 /// assert_eq!(condition.holds(&Value::from(json!({"retries": 3, "timeout": "1s"}))), Ok(true));
 /// assert_eq!(condition.holds(&Value::from(json!({"retries": 1, "timeout": "1s"}))), Ok(false));
-/// # Ok::<(), attache_engine::cel::CompileError>(())
+/// # Ok::<(), attache_engine::CompileError>(())
 /// ```
 #[derive(Clone)]
 pub struct CelCondition(Arc<ConditionText>);

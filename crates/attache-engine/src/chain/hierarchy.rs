@@ -91,7 +91,7 @@ impl HierarchyEntry {
 }
 
 impl PolicyKind {
-    pub fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         let KindHierarchy { levels, paths, waypoints, .. } = &self.hierarchy;
         Shape {
             levels: levels.to_vec(),

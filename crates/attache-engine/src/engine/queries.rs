@@ -35,10 +35,9 @@ impl Engine {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// use attache_engine::engine::Engine;
-    /// use attache_engine::object::ObjectRef;
+    /// use attache_engine::{Engine, ObjectRef};
     /// use attache_engine::text;
-    /// use attache_engine::topology::NodeRef;
+    /// use attache_engine::NodeRef;
     ///
     /// let manifests = "
     /// apiVersion: gateway.networking.k8s.io/v1

@@ -13,10 +13,9 @@ use crate::topology::NodeRef;
 /// Any type that serde writes as a whole Kubernetes object fits, such as one that kube's `CustomResource` derives.
 ///
 /// ```
-/// use attache_engine::engine::{Engine, TypedPolicy};
-/// use attache_engine::object::ObjectRef;
+/// use attache_engine::{Engine, ObjectRef, TypedPolicy};
 /// use attache_engine::text;
-/// use attache_engine::topology::NodeRef;
+/// use attache_engine::NodeRef;
 /// use serde::{Deserialize, Serialize};
 /// use serde_json::{Value, json};
 ///

@@ -29,7 +29,7 @@ use crate::value::Value;
 use merge::{Arbiter, Merge};
 use tree::{Source, Tree};
 
-pub use result::{Applied, EffectivePolicy, FoldOutcome, Loss, Superseded, ValueOrigin, Warning};
+pub use result::{Applied, EffectivePolicy, FoldOutcome, FoldWarning, Loss, Superseded, ValueOrigin};
 pub use trace::{BlockTrace, FoldTrace, trace};
 
 /// What a fold is made from.
@@ -107,7 +107,7 @@ struct Fold<'a> {
     conflicted: Vec<(Source, Source, &'a Value)>,
     /// Whether one policy counts alone. It is in force even if it sets nothing.
     is_single: bool,
-    warnings: Vec<Warning>,
+    warnings: Vec<FoldWarning>,
     /// How many more blocks are folded.
     remaining: usize,
     /// The block that was folded last.
@@ -231,7 +231,7 @@ impl<'a> Fold<'a> {
             Ok(holds) => holds,
             Err(error) => {
                 let FoldStep { attachment, block, .. } = self.steps[source.0 as usize];
-                self.warnings.push(Warning { policy: attachment.policy, block, message: error.to_string() });
+                self.warnings.push(FoldWarning { policy: attachment.policy, block, message: error.to_string() });
                 false
             }
         };

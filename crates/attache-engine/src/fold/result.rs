@@ -12,59 +12,86 @@ pub const OWN: Source = Source(u32::MAX);
 /// What the policies of a chain say together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EffectivePolicy {
-    /// `None` if nothing is in force, or if all apply one after the other.
+    /// The merged spec. `None` if nothing is in force, or if all policies of the kind apply one after the other.
     pub spec: Option<Value>,
-    /// For kinds of which all apply: each, in the order in which they do.
+    /// For kinds whose policies all apply: each of them, in the order in which they apply.
     pub applied: Vec<Applied>,
+    /// Which policy set each value of the spec.
     pub origins: Vec<ValueOrigin>,
+    /// The values that are not in force, and why.
     pub superseded: Vec<Superseded>,
     /// What became of each policy of the chain, sorted by policy.
     pub outcomes: Vec<(PolicyId, FoldOutcome)>,
-    pub warnings: Vec<Warning>,
+    /// The conditions that could not be evaluated.
+    pub warnings: Vec<FoldWarning>,
 }
 
+/// A policy of a kind whose policies all apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
+    /// The policy.
     pub policy: PolicyId,
+    /// The node that it targets.
     pub target: NodeId,
+    /// Its spec.
     pub spec: Value,
 }
 
+/// The policy that set a value of an effective policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueOrigin {
+    /// Where the value is.
     pub path: Path,
+    /// The policy.
     pub policy: PolicyId,
+    /// The block of the policy.
     pub block: BlockKind,
+    /// The node that the policy targets.
     pub target: NodeId,
 }
 
+/// A value of a policy that is not in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Superseded {
+    /// Where the value is.
     pub path: Path,
+    /// The policy that sets it.
     pub policy: PolicyId,
+    /// The block of the policy.
     pub block: BlockKind,
+    /// The node that the policy targets.
     pub target: NodeId,
-    /// Nobody, if its own condition did not hold, or if it lost to the object itself.
+    /// The policy that it lost to. `None` if its own condition did not hold, or if it lost to the object itself.
     pub by: Option<PolicyId>,
+    /// Why it is not in force.
     pub reason: Loss,
 }
 
 /// Why something lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Loss {
+    /// The other policy is on a more specific target.
     MoreSpecific,
+    /// The other policy overrides it.
     Overridden,
+    /// The other policy is older.
     Older,
+    /// The other policy is newer.
     Newer,
-    /// Nothing else than the order of their names tells the two apart.
+    /// Both are of the same age, and the order of their names decides.
     ByName,
+    /// The other policy has a higher priority.
     HigherPriority,
+    /// The other policy removes it.
     Removed,
+    /// The condition of its block does not hold.
     ConditionFalse,
+    /// Only one of the two policies can be accepted.
     Conflicted,
 }
 
 impl Loss {
+    /// The name of the variant, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Loss::MoreSpecific => "MoreSpecific",
@@ -85,8 +112,9 @@ impl Loss {
 pub struct FoldOutcome {
     /// Some of it is part of the result.
     pub contributes: bool,
-    /// Some of it was taken, and these took it, sorted. Empty if nobody in particular did.
+    /// Some of it is superseded.
     pub lost: bool,
+    /// The policies that it lost to, sorted. Empty if it lost to no policy in particular.
     pub by: Vec<PolicyId>,
     /// Some of it did not count, because its condition did not hold.
     pub inactive: bool,
@@ -94,9 +122,12 @@ pub struct FoldOutcome {
 
 /// A condition that could not be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct FoldWarning {
+    /// The policy.
     pub policy: PolicyId,
+    /// The block with the condition.
     pub block: BlockKind,
+    /// What is wrong.
     pub message: String,
 }
 

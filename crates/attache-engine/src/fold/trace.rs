@@ -11,6 +11,7 @@ use crate::value::{Path, Value};
 /// The blocks of a chain, in folding order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoldTrace {
+    /// Every block, in the order in which they are folded.
     pub blocks: Vec<BlockTrace>,
     /// Positions in `blocks`, the strongest block first.
     pub by_strength: Vec<usize>,
@@ -19,9 +20,13 @@ pub struct FoldTrace {
 /// One block, and what it did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockTrace {
+    /// The policy.
     pub policy: PolicyId,
+    /// The block.
     pub block: BlockKind,
+    /// The node that the policy targets.
     pub target: NodeId,
+    /// How the block merges.
     pub strategy: Strategy,
     /// What nobody had set before. An empty path is all of it, for kinds whose policies all apply.
     pub filled: Vec<Path>,

@@ -160,9 +160,7 @@ impl EngineBuilder {
     /// Builds an engine that takes batches of edits.
     ///
     /// ```
-    /// use attache_engine::engine::Engine;
-    /// use attache_engine::incremental::Edit;
-    /// use attache_engine::object::Object;
+    /// use attache_engine::{Edit, Engine, Object};
     ///
     /// let mut incremental = Engine::builder().build_incremental();
     /// let namespace = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "baker"}});

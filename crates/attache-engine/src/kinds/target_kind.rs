@@ -94,7 +94,7 @@ type FindParents = dyn Fn(&Object) -> Vec<ObjectRef> + Send + Sync;
 ///
 /// ```
 /// use attache_engine::kinds::TargetLinks;
-/// use attache_engine::object::ObjectRef;
+/// use attache_engine::ObjectRef;
 ///
 /// let mut links = TargetLinks::default();
 /// // The name of a bucket starts with the name of its store.

@@ -15,7 +15,7 @@ impl Object {
     /// see whether a listener can use it as a certificate:
     ///
     /// ```
-    /// use attache_engine::object::Object;
+    /// use attache_engine::Object;
     /// use serde_json::json;
     ///
     /// let secret = Object::from_json(&json!({
@@ -25,7 +25,7 @@ impl Object {
     ///     "stringData": {"password": "hunter2"},
     /// }))?;
     /// assert_eq!(secret.body.at(&["stringData", "password"]).unwrap().as_str(), Some(""));
-    /// # Ok::<(), attache_engine::object::ObjectError>(())
+    /// # Ok::<(), attache_engine::ObjectError>(())
     /// ```
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Object {
     /// `kube`, or your own.
     ///
     /// ```
-    /// use attache_engine::object::Object;
+    /// use attache_engine::Object;
     /// use serde::Serialize;
     ///
     /// #[derive(Serialize)]
@@ -73,7 +73,7 @@ impl Object {
     /// })?;
     /// assert_eq!(policy.id.to_string(), "RetryPolicy/twice");
     /// assert_eq!(policy.spec().get("attempts").and_then(|attempts| attempts.as_int()), Some(2));
-    /// # Ok::<(), attache_engine::object::ObjectError>(())
+    /// # Ok::<(), attache_engine::ObjectError>(())
     /// ```
     ///
     /// # Errors

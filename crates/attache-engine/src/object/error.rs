@@ -10,7 +10,7 @@ use crate::value::{MAX_DEPTH, Path};
 /// Why an [`Object`](super::Object) cannot be made from a document.
 ///
 /// ```
-/// use attache_engine::object::{Object, ObjectError};
+/// use attache_engine::{Object, ObjectError};
 ///
 /// let nameless = Object::from_json_str(r#"{"apiVersion": "v1", "kind": "Service", "metadata": {}}"#);
 /// match nameless {

@@ -33,7 +33,7 @@ pub(crate) use source::{count_values, walk_position};
 /// The identity of an object: group, kind, namespace and name. The namespace of a cluster-scoped object is empty.
 ///
 /// ```
-/// use attache_engine::object::ObjectRef;
+/// use attache_engine::ObjectRef;
 ///
 /// let route = ObjectRef::new("gateway.networking.k8s.io", "HTTPRoute", "shop", "cakes");
 /// assert_eq!(route.to_string(), "HTTPRoute/shop/cakes");
@@ -82,7 +82,7 @@ impl fmt::Display for ObjectRef {
 /// A Kubernetes object of any kind.
 ///
 /// ```
-/// use attache_engine::object::Object;
+/// use attache_engine::Object;
 /// use serde_json::json;
 ///
 /// let gateway = Object::from_json(&json!({
@@ -96,7 +96,7 @@ impl fmt::Display for ObjectRef {
 /// assert_eq!(gateway.label("tier"), Some("edge"));
 /// assert_eq!(gateway.generation(), Some(3));
 /// assert_eq!(gateway.spec().get_str("gatewayClassName"), Some("internal"));
-/// # Ok::<(), attache_engine::object::ObjectError>(())
+/// # Ok::<(), attache_engine::ObjectError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

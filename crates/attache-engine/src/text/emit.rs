@@ -9,7 +9,7 @@ use crate::value::Value;
 ///
 /// ```
 /// use attache_engine::text::to_yaml;
-/// use attache_engine::value::Value;
+/// use attache_engine::Value;
 ///
 /// let value = Value::from(serde_json::json!({"color": "blue", "on": [1, "1"]}));
 /// assert_eq!(to_yaml(&value), "color: blue\n\"on\":\n- 1\n- \"1\"\n");

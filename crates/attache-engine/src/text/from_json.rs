@@ -14,11 +14,11 @@ impl Object {
     /// value use [`text::read`](super::read).
     ///
     /// ```
-    /// use attache_engine::object::Object;
+    /// use attache_engine::Object;
     ///
     /// let text = r#"{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}"#;
     /// assert_eq!(Object::from_json_str(text)?.id.to_string(), "Namespace/shop");
-    /// # Ok::<(), attache_engine::object::ObjectError>(())
+    /// # Ok::<(), attache_engine::ObjectError>(())
     /// ```
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub const MAX_DEPTH: usize = 200;
 /// the same, regardless of the order in which they were written.
 ///
 /// ```
-/// use attache_engine::value::Value;
+/// use attache_engine::Value;
 /// use serde_json::json;
 ///
 /// let spec = Value::from(json!({"retries": {"attempts": 2}, "hosts": ["a", "b"]}));

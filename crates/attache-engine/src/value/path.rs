@@ -18,7 +18,7 @@ pub enum Segment {
 /// The path to a value inside another.
 ///
 /// ```
-/// use attache_engine::value::{Path, Value};
+/// use attache_engine::{Path, Value};
 /// use serde_json::json;
 ///
 /// let spec = Value::from(json!({"rules": [{"name": "a"}, {"name": "b"}]}));

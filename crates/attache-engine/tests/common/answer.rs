@@ -2,14 +2,9 @@
 
 use std::fmt::Write;
 
-use attache_engine::attachment::Attachment;
-use attache_engine::engine::Engine;
 use attache_engine::lint::lint;
-use attache_engine::model::{Model, Scope};
-use attache_engine::order::Stack;
-use attache_engine::policy::PolicyId;
-use attache_engine::topology::{Level, NodeId};
-use attache_engine::value::Value;
+use attache_engine::{Attachment, Engine};
+use attache_engine::{Level, Model, NodeId, PolicyId, Scope, Stack, Value};
 
 pub fn answer(engine: &Engine) -> Vec<String> {
     let mut records = Vec::new();

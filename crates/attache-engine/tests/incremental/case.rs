@@ -3,9 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_engine::incremental::Edit;
-use attache_engine::object::{Object, ObjectRef};
 use attache_engine::text;
+use attache_engine::{Edit, Object, ObjectRef};
 use serde_json::Value;
 
 #[derive(Clone, Debug, Default)]

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use attache_engine::kinds::{PolicyKind, built_in};
-use attache_engine::object::{Object, Objects};
 use attache_engine::policytest;
 use attache_engine::text;
+use attache_engine::{Object, Objects};
 use serde_json::{Value, json};
 
 pub static BUILT_IN: LazyLock<Vec<PolicyKind>> = LazyLock::new(|| built_in().0);

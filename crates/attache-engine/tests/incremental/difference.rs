@@ -3,15 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use attache_engine::change::{Leaf, LeafPath, ScopeRef};
-use attache_engine::engine::Engine;
-use attache_engine::fold::EffectivePolicy;
-use attache_engine::incremental::Report;
 use attache_engine::lint::{Finding, FindingKey, lint};
-use attache_engine::object::{GroupKind, ObjectRef};
-use attache_engine::status::PolicyStatus;
-use attache_engine::topology::NodeRef;
-use attache_engine::value::{Path, Segment, Value};
+use attache_engine::{EffectivePolicy, Engine, Leaf, LeafPath, Report, ScopeRef};
+use attache_engine::{GroupKind, NodeRef, ObjectRef, Path, PolicyStatus, Segment, Value};
 
 /// All that a report is about, by name.
 #[derive(Debug, Default)]

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use attache_engine::incremental::Edit;
-use attache_engine::object::ObjectRef;
+use attache_engine::{Edit, ObjectRef};
 use serde_json::{Map, Value, json};
 
 use crate::case::{Batch, Case, Step, object};

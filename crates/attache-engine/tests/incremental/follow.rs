@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use attache_engine::engine::Engine;
-use attache_engine::incremental::{Edit, IncrementalEngine, Report};
 use attache_engine::kinds::Settings;
-use attache_engine::object::{Object, ObjectRef, Objects};
+use attache_engine::{Edit, Engine, IncrementalEngine, Report};
+use attache_engine::{Object, ObjectRef, Objects};
 
 use crate::answer::answer;
 use crate::case::{Case, object};

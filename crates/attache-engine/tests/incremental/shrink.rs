@@ -4,7 +4,7 @@
 //! also shrinks by what its documents say: it starts after its first batch, and loses fields of documents that come from the
 //! PolicyTests, which no strategy made. That is most of this file, so the rest of it is here too.
 
-use attache_engine::incremental::Edit;
+use attache_engine::Edit;
 use serde_json::Value;
 
 use crate::case::{Case, object};

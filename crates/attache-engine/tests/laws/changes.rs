@@ -3,11 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use attache_engine::change::{EffectiveChange, ScopeRef};
-use attache_engine::engine::Engine;
-use attache_engine::incremental::Report;
-use attache_engine::object::GroupKind;
-use attache_engine::topology::NodeRef;
+use attache_engine::{EffectiveChange, Engine, GroupKind, NodeRef, Report, ScopeRef};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

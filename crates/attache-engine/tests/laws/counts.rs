@@ -2,14 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attache_engine::attachment::Attachment;
-use attache_engine::chain::ChainId;
-use attache_engine::engine::Engine;
 use attache_engine::kinds::Class;
-use attache_engine::model::Model;
-use attache_engine::policy::PolicyId;
-use attache_engine::status::{Enforcement, ScopeCounts};
-use attache_engine::topology::NodeId;
+use attache_engine::{Attachment, ChainId, Engine};
+use attache_engine::{Enforcement, Model, NodeId, PolicyId, ScopeCounts};
 use proptest::prelude::*;
 
 use crate::reference::Reference;

@@ -1,9 +1,6 @@
 //! What must hold for what policies say together, whatever they say.
 
-use attache_engine::engine::Engine;
-use attache_engine::fold::{EffectivePolicy, Loss};
-use attache_engine::policy::{BlockKind, PolicyId};
-use attache_engine::topology::NodeId;
+use attache_engine::{BlockKind, EffectivePolicy, Engine, Loss, NodeId, PolicyId};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

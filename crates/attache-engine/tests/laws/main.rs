@@ -17,14 +17,11 @@ mod world;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use attache_engine::engine::Engine;
-use attache_engine::fold::EffectivePolicy;
 use attache_engine::kinds::Settings;
-use attache_engine::model::Model;
-use attache_engine::object::{Object, Objects};
 use attache_engine::text;
-use attache_engine::topology::NodeId;
-use attache_engine::value::{Path, Segment};
+use attache_engine::{EffectivePolicy, Engine};
+use attache_engine::{Model, Object, Objects};
+use attache_engine::{NodeId, Path, Segment};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

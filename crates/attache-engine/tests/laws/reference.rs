@@ -4,17 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attache_engine::attachment::Attachment;
-use attache_engine::cel::CelCondition;
-use attache_engine::engine::Engine;
 use attache_engine::kinds::{
     Class, NumberSource, Pattern, PatternFit, PolicyKind, Priority, SameLevel, SortOrder, Strategy,
 };
-use attache_engine::model::Model;
-use attache_engine::policy::{BlockKind, PolicyId};
 use attache_engine::text;
-use attache_engine::topology::{Level, NodeId};
-use attache_engine::value::Segment;
+use attache_engine::{Attachment, CelCondition, Engine};
+use attache_engine::{BlockKind, Model, PolicyId};
+use attache_engine::{Level, NodeId, Segment};
 use serde_json::{Map, Value, json};
 
 pub type Keys = Vec<String>;
@@ -466,7 +462,7 @@ fn fit(pattern: &Pattern, path: &[String]) -> PatternFit {
     pattern.fit(segments.iter())
 }
 
-pub fn plain(value: &attache_engine::value::Value) -> Value {
+pub fn plain(value: &attache_engine::Value) -> Value {
     serde_json::to_value(value).unwrap()
 }
 

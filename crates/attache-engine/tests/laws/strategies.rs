@@ -2,10 +2,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use attache_engine::engine::Engine;
+use attache_engine::Engine;
+use attache_engine::Objects;
+use attache_engine::Value as EngineValue;
 use attache_engine::kinds::{Decision, Granularity, MergeStrategy, Overlap, Settings};
-use attache_engine::object::Objects;
-use attache_engine::value::Value as EngineValue;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -126,12 +126,19 @@ proptest! {
                         if matches!(at(&block.spec, &leaf), Value::Null) || at(&block.spec, &leaf) == &json!({}) {
                             continue;
                         }
-                        let kept = effective.origins.iter().filter(|it| {
-                            (it.policy, it.block, it.target) == whose && leaf.starts_with(&keys(&it.path))
-                        });
-                        let lost = effective.superseded.iter().filter(|it| {
-                            (it.policy, it.block, it.target) == whose && leaf.starts_with(&keys(&it.path))
-                        });
+                        // A strategy may decide field by field on a map that the kind replaces as a whole.
+                        let is_leaf = |path: &attache_engine::Path| {
+                            let path = keys(path);
+                            leaf.starts_with(&path) || path.starts_with(&leaf)
+                        };
+                        let kept = effective
+                            .origins
+                            .iter()
+                            .filter(|it| (it.policy, it.block, it.target) == whose && is_leaf(&it.path));
+                        let lost = effective
+                            .superseded
+                            .iter()
+                            .filter(|it| (it.policy, it.block, it.target) == whose && is_leaf(&it.path));
                         let (kept, lost) = (kept.count(), lost.count());
                         let who = engine.policy_id(attachment.policy);
                         prop_assert!(kept + lost >= 1, "{leaf:?} of {who} {:?} is nowhere", block.which);

@@ -1,8 +1,8 @@
 //! Documents that make no sense: the engine answers what it can.
 
-use attache_engine::engine::Engine;
+use attache_engine::Engine;
+use attache_engine::Objects;
 use attache_engine::kinds::{PolicyKind, Settings, built_in};
-use attache_engine::object::Objects;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use attache_answers::audit::{AuditDocument, AuditLevel, AuditQuery, PolicyRequirement, audit, is_date};
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 

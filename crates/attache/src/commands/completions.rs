@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 use clap::{Args, ValueEnum};
 use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 

@@ -2,8 +2,7 @@ use std::io::{self, Write};
 
 use attache_answers::ObjectQuery;
 use attache_answers::explain::{ExplainQuery, Explanation, NothingToExplain, explain};
-use attache_engine::problem::Problem;
-use attache_engine::value::Path;
+use attache_engine::{Path, Problem};
 use clap::Args;
 
 use super::Format;

@@ -1,8 +1,8 @@
 use attache_answers::did_you_mean;
 use attache_answers::lint::{FindingDocument, FindingList, lint};
 use attache_engine::lint::{RULES, Rule};
-use attache_engine::names::nearest;
-use attache_engine::problem::{Problem, Severity};
+use attache_engine::nearest;
+use attache_engine::{Problem, Severity};
 use clap::{Args, ValueEnum};
 
 use crate::arguments::Global;

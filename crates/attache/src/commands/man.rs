@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 use clap::Args;
 
 use crate::failure::Failure;

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use attache_answers::change::new_problems;
 use attache_answers::plan::{PlanDocument, PlanQuery, plan};
 use attache_answers::{ObjectQuery, QueryError, Snapshot};
-use attache_engine::object::Object;
-use attache_engine::problem::Problem;
 use attache_engine::text::Reading;
+use attache_engine::{Object, Problem};
 use clap::{Args, ValueEnum};
 
 use crate::arguments::Global;

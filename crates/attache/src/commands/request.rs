@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use attache_answers::request::{Receiver, RequestQuery, request};
 use attache_answers::{QueryError, first_of};
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 use attache_engine::request::Request;
 use clap::{Args, ValueEnum};
 

@@ -9,11 +9,9 @@ use attache_answers::change::new_problems;
 use attache_answers::watch::{ChangeFilter, WatchedChanges};
 use attache_answers::{Snapshot, is_cluster_scoped};
 use attache_cluster::ClusterFollower;
-use attache_engine::engine::Engine;
-use attache_engine::incremental::{Edit, IncrementalEngine, Report};
 use attache_engine::kinds::built_in;
-use attache_engine::object::Objects;
-use attache_engine::problem::Problem;
+use attache_engine::{Edit, Engine, IncrementalEngine, Report};
+use attache_engine::{Objects, Problem};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 

@@ -7,7 +7,7 @@ use attache_answers::lint::FindingDocument;
 use attache_answers::reach::NodeCount;
 use attache_answers::scopes::{ScopeDocument, cut};
 use attache_answers::status::ConditionDocument;
-use attache_engine::topology::NodeRef;
+use attache_engine::NodeRef;
 
 use super::effective::{OriginColumns, origin_rows};
 use super::lint::write_findings;

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use attache_answers::describe::{AttachedTarget, BlockDocument, PolicyDescription};
 use attache_answers::scopes::cut;
-use attache_engine::attachment::RejectionReason;
-use attache_engine::policy::BlockKind;
+use attache_engine::{BlockKind, RejectionReason};
 
 use super::Screen;
 use super::describe::{DescribeView, write_conditions, write_section, write_see_also, write_title};

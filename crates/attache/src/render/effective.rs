@@ -8,11 +8,8 @@ use attache_answers::effective::{
 };
 use attache_answers::inline;
 use attache_answers::scopes::{Extent, cut};
-use attache_engine::names::plural;
-use attache_engine::object::{GroupKind, ObjectRef};
-use attache_engine::policy::BlockKind;
-use attache_engine::topology::NodeRef;
-use attache_engine::value::{Path, Value};
+use attache_engine::plural;
+use attache_engine::{BlockKind, GroupKind, NodeRef, ObjectRef, Path, Value};
 
 use super::loss::value_loss;
 use super::spec::{SpecLine, spec_lines};

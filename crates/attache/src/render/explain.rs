@@ -6,10 +6,7 @@ use attache_answers::effective::LostPath;
 use attache_answers::explain::{Candidate, ExplainedGroup, Explanation, MergeStep};
 use attache_answers::scopes::cut;
 use attache_answers::{did_you_mean, first_of};
-use attache_engine::fold::Loss;
-use attache_engine::policy::BlockKind;
-use attache_engine::topology::NodeRef;
-use attache_engine::value::Path;
+use attache_engine::{BlockKind, Loss, NodeRef, Path};
 
 use super::effective::{OriginColumns, attached, origin_rows, write_heading};
 use super::loss::path_loss;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use attache_answers::lint::{FindingDocument, FindingList};
+use attache_engine::Severity;
 use attache_engine::lint::{RULES, Rule};
-use attache_engine::problem::Severity;
 
 use super::problem::severity_style;
 use super::style::{DIM, GOOD, HEAD, OBJECT, paint};

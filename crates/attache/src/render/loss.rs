@@ -1,8 +1,7 @@
 //! Why a value lost, in words.
 
 use attache_answers::effective::{LostPath, LostValue};
-use attache_engine::fold::Loss;
-use attache_engine::object::ObjectRef;
+use attache_engine::{Loss, ObjectRef};
 
 pub fn value_loss(lost: &LostValue) -> String {
     loss(lost.reason, lost.by.as_ref(), &lost.origin.policy)

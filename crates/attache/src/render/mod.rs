@@ -27,9 +27,9 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use anstream::AutoStream;
 use attache_answers::scopes::cut;
 use attache_cluster::Unseen;
-use attache_engine::names::plural;
+use attache_engine::Value;
+use attache_engine::plural;
 use attache_engine::text::to_yaml;
-use attache_engine::value::Value;
 use serde::Serialize;
 
 use crate::invocation::Invocation;

@@ -4,8 +4,7 @@ use std::io::Write;
 
 use anstyle::Style;
 use attache_answers::scopes::cut;
-use attache_engine::object::SourceLocation;
-use attache_engine::problem::{Problem, Severity};
+use attache_engine::{Problem, Severity, SourceLocation};
 
 use super::style::{BAD, DIM, INFO, WARNING, paint};
 use crate::source::Excerpts;

@@ -7,7 +7,7 @@ use attache_answers::request::{
 };
 use attache_answers::scopes::cut;
 use attache_engine::request::RequestOutcome;
-use attache_engine::topology::{Level, NodeRef};
+use attache_engine::{Level, NodeRef};
 
 use super::effective::write_group;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, Painted, WARNING, paint};

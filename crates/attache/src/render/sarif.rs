@@ -1,8 +1,8 @@
 //! Findings as SARIF 2.1.0, the format of code scanning tools.
 
 use attache_answers::lint::FindingDocument;
+use attache_engine::Severity;
 use attache_engine::lint::{RULES, Rule};
-use attache_engine::problem::Severity;
 use serde_json::{Value, json};
 
 use crate::source::STDIN;

@@ -2,7 +2,7 @@
 
 use attache_answers::inline;
 use attache_engine::text::to_yaml;
-use attache_engine::value::{Path, Value};
+use attache_engine::{Path, Value};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct SpecLine {

@@ -5,9 +5,7 @@ use std::io::{self, Write};
 
 use attache_answers::scopes::cut;
 use attache_answers::status::{PolicyStatusDocument, ScopeCountsDocument, TargetStatusDocument};
-use attache_engine::object::ObjectRef;
-use attache_engine::status::Enforcement;
-use attache_engine::topology::NodeRef;
+use attache_engine::{Enforcement, NodeRef, ObjectRef};
 
 use super::style::{BAD, DIM, GOOD, OBJECT, POLICY, WARNING, paint};
 use super::table::{Cell, Table};

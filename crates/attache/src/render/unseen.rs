@@ -2,7 +2,7 @@
 
 use attache_answers::scopes::cut;
 use attache_cluster::{Unseen, UnseenReason};
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 use serde::Serialize;
 
 use super::problem;

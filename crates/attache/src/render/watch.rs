@@ -10,10 +10,7 @@ use attache_answers::inline;
 use attache_answers::status::PolicyStatusDocument;
 use attache_answers::watch::{PolicyStatusChange, WatchedChanges};
 use attache_cluster::{ClusterNews, KindChange};
-use attache_engine::change::TargetChange;
-use attache_engine::engine::Engine;
-use attache_engine::object::ObjectRef;
-use attache_engine::topology::NodeRef;
+use attache_engine::{Engine, NodeRef, ObjectRef, TargetChange};
 use jiff::Timestamp;
 
 use super::plan::{ANOTHER_ORDER, PlanView};

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use attache_engine::incremental::Edit;
-use attache_engine::object::{Object, ObjectRef, Objects};
-use attache_engine::problem::Problem;
 use attache_engine::text::{declares_resource_scope, settle_namespaces};
+use attache_engine::{Edit, Object, ObjectRef, Objects, Problem};
 
 use super::duplicates;
 

@@ -1,9 +1,8 @@
 //! Objects that are there more than once.
 
-use attache_engine::object::Object;
-use attache_engine::persistent::hash;
-use attache_engine::problem::Problem;
-use attache_engine::value::Path;
+use attache_engine::Object;
+use attache_engine::hash;
+use attache_engine::{Path, Problem};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 
 /// In a larger file, which a machine wrote, the line helps nobody.
 const LARGE: u64 = 1 << 20;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use std::{fs, io};
 
-use attache_engine::problem::Problem;
+use attache_engine::Problem;
 
 /// What messages call standard input.
 pub const STDIN: &str = "<stdin>";

@@ -5,9 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use attache_engine::incremental::Edit;
-use attache_engine::object::{Object, Objects};
-use attache_engine::problem::Problem;
+use attache_engine::{Edit, Object, Objects, Problem};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::contents::{Contents, Difference, Rank};

@@ -17,9 +17,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::str::Utf8Error;
 
-use attache_engine::object::SourceLocation;
-use attache_engine::problem::Problem;
 use attache_engine::text::{self, Reading};
+use attache_engine::{Problem, SourceLocation};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 pub use cluster::{LiveCluster, read_cluster};

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use attache_engine::incremental::Edit;
-use attache_engine::object::{Object, ObjectRef, Objects};
+use attache_engine::{Edit, Object, ObjectRef, Objects};
 use tempfile::TempDir;
 
 use super::*;

@@ -37,11 +37,11 @@ pub use registry::{Strategy, StrategyNameTaken, StrategyRegistry};
 /// A strategy that adds up numbers. The sum has two origins, one for each policy.
 ///
 /// ```
-/// use attache_engine::engine::Engine;
+/// use attache_engine::Engine;
 /// use attache_engine::kinds::{Decision, MergeStrategy, Overlap, Settings};
-/// use attache_engine::object::Objects;
+/// use attache_engine::Objects;
 /// use attache_engine::text;
-/// use attache_engine::value::Value;
+/// use attache_engine::Value;
 ///
 /// #[derive(Debug)]
 /// struct Sum;

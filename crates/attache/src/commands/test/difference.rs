@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
+use attache_engine::Value;
 use attache_engine::policytest::Mismatch;
 use attache_engine::text::to_yaml;
-use attache_engine::value::Value;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use attache_engine::Problem;
 use attache_engine::kinds::{PolicyKind, Settings, built_in};
-use attache_engine::object::{Object, SourceLocation};
 use attache_engine::policytest::{self, Mismatch, PolicyTest, TestOutcome, UnmetExpectation};
-use attache_engine::problem::Problem;
+use attache_engine::{Object, SourceLocation};
 use clap::Args;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 

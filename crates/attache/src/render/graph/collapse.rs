@@ -65,8 +65,7 @@ fn policy_kinds(node: &PictureNode) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use attache_answers::topology::{GraphNode, TopologyGraph};
-    use attache_engine::object::ObjectRef;
-    use attache_engine::topology::{Level, NodeRef};
+    use attache_engine::{Level, NodeRef, ObjectRef};
 
     use super::*;
 

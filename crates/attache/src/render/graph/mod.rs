@@ -9,7 +9,7 @@ mod svg;
 mod tree;
 
 use attache_answers::topology::GraphNode;
-use attache_engine::topology::Level;
+use attache_engine::Level;
 
 pub use dot::dot;
 pub use mermaid::mermaid;

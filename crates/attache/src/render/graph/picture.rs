@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use attache_answers::topology::{GraphNode, RefusedEdge, TopologyGraph};
-use attache_engine::topology::{Level, NodeRef};
+use attache_engine::{Level, NodeRef};
 
 use super::is_minor;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use attache_engine::names::plural;
+use attache_engine::plural;
 use unicode_width::UnicodeWidthStr;
 
 use super::collapse::collapse;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use attache_answers::scopes::cut;
 use attache_answers::topology::{GraphNode, RefusedEdge, TopologyGraph};
-use attache_engine::names::plural;
-use attache_engine::topology::{Level, NodeRef};
+use attache_engine::plural;
+use attache_engine::{Level, NodeRef};
 
 use super::is_minor;
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
