@@ -103,17 +103,17 @@ impl PolicyKind {
 
 impl Hierarchy {
     pub fn new(objects: &Objects, topology: &Topology, shape: Shape) -> Hierarchy {
-        Hierarchy::of(objects, topology, shape, None)
+        Hierarchy::build(objects, topology, shape, None)
     }
 
     /// The same as far as it concerns these nodes, which are in the order of the topology.
     pub fn only(objects: &Objects, topology: &Topology, shape: Shape, nodes: Arc<[NodeId]>) -> Hierarchy {
-        Hierarchy::of(objects, topology, shape, Some(nodes))
+        Hierarchy::build(objects, topology, shape, Some(nodes))
     }
 
-    fn of(objects: &Objects, topology: &Topology, shape: Shape, only: Option<Arc<[NodeId]>>) -> Hierarchy {
+    fn build(objects: &Objects, topology: &Topology, shape: Shape, only: Option<Arc<[NodeId]>>) -> Hierarchy {
         let has_namespaces = shape.levels.contains(&LevelName::Level(Level::Namespace));
-        let levels = Levels::of(|level| shape.levels.iter().any(|name| name.includes_object(level, |_| false)));
+        let levels = Levels::matching(|level| shape.levels.iter().any(|name| name.includes_object(level, |_| false)));
         let places = NodeMap::default();
         let mut hierarchy = Hierarchy { shape: Arc::new(shape), levels, places, has_namespaces, only };
         let mut places = NodeVec::new(topology, &hierarchy.places);

@@ -7,7 +7,7 @@ use crate::topology::{Level, NodeId, Topology};
 pub struct Levels(u32);
 
 impl Levels {
-    pub fn of(is_one: impl Fn(Level) -> bool) -> Levels {
+    pub fn matching(is_one: impl Fn(Level) -> bool) -> Levels {
         Levels(Level::ALL.into_iter().filter(|level| is_one(*level)).map(|level| 1 << level as u32).sum())
     }
 

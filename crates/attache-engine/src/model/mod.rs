@@ -257,7 +257,7 @@ impl Model {
 
 /// The levels that can have effective targets of a kind.
 fn target_levels(kind: &PolicyKind) -> Levels {
-    Levels::of(|level| {
+    Levels::matching(|level| {
         kind.class == Class::Direct
             || kind
                 .hierarchy
@@ -269,7 +269,7 @@ fn target_levels(kind: &PolicyKind) -> Levels {
 
 /// The levels at which all nodes are effective targets of a kind, whatever their own kind is.
 fn full_target_levels(kind: &PolicyKind) -> Levels {
-    Levels::of(|level| {
+    Levels::matching(|level| {
         kind.class == Class::Inherited
             && kind.hierarchy.effective_targets.iter().any(|target| {
                 target.includes_object(level, |_| false) && target.level().is_section() == level.is_section()

@@ -33,7 +33,7 @@ pub enum ObjectError {
         /// The message of its `Serialize` implementation.
         message: String,
     },
-    /// Values are nested more than [`MAX_DEPTH`] levels deep.
+    /// Values are nested more than 200 levels deep.
     TooDeep,
     /// The document is not a JSON object.
     NotAnObject {

@@ -168,7 +168,7 @@ impl Object {
     }
 }
 
-/// The number of an object in one snapshot of [`Objects`]. See [`objects`] for how ids are given and reused.
+/// The number of an object in one snapshot of [`Objects`]. The number of a deleted object is used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(
     /// The position in the table of the snapshot.

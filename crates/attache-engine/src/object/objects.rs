@@ -22,7 +22,7 @@ use rayon::slice::{ParallelSlice, ParallelSliceMut};
 use super::{Object, ObjectId, ObjectRef};
 use crate::persistent::{PersistentIndex, PersistentVec, hash};
 
-/// All objects of one snapshot, each once. See the [module documentation](self) for how ids are given.
+/// All objects of one snapshot, each once.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     slots: PersistentVec<Option<Arc<Object>>>,
