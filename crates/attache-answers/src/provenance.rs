@@ -17,7 +17,7 @@ pub(crate) fn last_change(object: &Object) -> Option<LastChange> {
     Some(LastChange { manager: change.manager.to_string(), time: change.time.to_string() })
 }
 
-/// Something that manages an object: whoever edits the object itself will see it changed back.
+/// A tool that manages an object. It reverts edits of the object itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ManagedBy {
     /// What manages it, as in `Helm release`, or the kind of an owner.

@@ -15,7 +15,7 @@ pub(crate) struct Permissions {
 }
 
 impl Permissions {
-    /// Asks the server. Whoever may not even ask may try.
+    /// Asks the server. A user who may not ask may still try.
     pub(crate) async fn read(connection: &Connection, namespace: &str) -> Result<Permissions, crate::ClusterError> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1",

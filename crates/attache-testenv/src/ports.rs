@@ -13,7 +13,7 @@ const RANGE: std::ops::Range<u16> = 20_000..32_000;
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) number: u16,
-    /// Released when the file is closed. The file itself stays: whoever removes it may remove another's lock.
+    /// Released when the file is closed. The file stays: removing it could remove the lock of another process.
     _lock: File,
 }
 

@@ -54,7 +54,7 @@ impl FaultProxy {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (client, fault) = (client.clone(), Arc::clone(&fault));
-                // Whoever hangs up in the middle has their reasons.
+                // A client may close the connection at any time.
                 std::thread::spawn(move || _ = answer(stream, &client, &*fault));
             }
         });

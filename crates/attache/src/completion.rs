@@ -224,7 +224,7 @@ impl Line {
         let previous = self.at.checked_sub(1).and_then(|at| self.words.get(at)).map_or("", String::as_str);
         let asked = word.split_once('/').map_or(previous, |(kind, _)| kind);
         let (objects, kinds) = self.input(Some(asked).filter(|kind| !kind.starts_with('-')));
-        // Which kinds of a cluster are policies is not known here: whoever names a kind is taken at their word.
+        // It is not known here which kinds of a cluster are policies, so every kind that is named is accepted.
         let is_wanted = |id: &ObjectRef| self.reads_cluster() || wanted(&kinds, id);
         let ids: Vec<&ObjectRef> = objects.iter().map(|(_, object)| &object.id).filter(|id| is_wanted(id)).collect();
         let is_kind = |text: &str| ids.iter().any(|id| KindQuery::parse(text).matches(&id.group, &id.kind));

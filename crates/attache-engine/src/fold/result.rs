@@ -167,7 +167,7 @@ impl Fold<'_> {
 
     fn superseded(&mut self, effective: &mut EffectivePolicy) {
         let mut lost = std::mem::take(&mut self.merge.lost);
-        // Whoever alone holds the path in the end is who took it, though somebody else may have done so before.
+        // If one policy alone holds the path in the end, the value lost to that one, even if it lost to another before.
         for lost in lost.iter_mut().filter(|lost| !lost.removed) {
             let holder = self.tree.get(&lost.path).and_then(|held| held.only_source());
             if let Some(holder) = holder.filter(|holder| self.owner(*holder) != self.owner(lost.loser)) {

@@ -128,7 +128,7 @@ fn is_own(path: &Path, before: &EffectivePolicy) -> bool {
         && !before.origins.iter().any(|origin| origin.path.starts_with(path) || path.starts_with(&origin.path))
 }
 
-/// The same value of the same block, whoever took it.
+/// The same value of the same block, whichever policy it lost to.
 fn same(a: &Superseded, b: &Superseded) -> bool {
     (&a.path, a.policy, a.block, a.target) == (&b.path, b.policy, b.block, b.target)
 }

@@ -36,7 +36,7 @@ document! {
     }
 }
 
-/// It is compiled when it is needed, or by whoever checks the document.
+/// It is compiled when it is first used, or when the document is checked.
 impl FieldValue for CelCondition {
     const TYPE: ValueType = ValueType::String;
 
