@@ -4,16 +4,17 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_engine::{
-    EffectiveChange, GroupKind, Leaf, LeafChange, LeafPath, NodeRef, ObjectRef, Problem, Report, ScopeRef, Value,
+    EffectiveChange, GroupKind, Leaf, LeafChange, LeafPath, NodeRef, ObjectRef, Path, Problem, Report, ScopeRef, Value,
 };
 use serde::{Serialize, Serializer};
 
-use crate::scopes::{Place, ScopeDocument};
+use crate::scopes::{ScopeDocument, TargetOrPath};
+use crate::snapshot::Snapshot;
 
 /// A value of an effective policy, before and after a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeafDocument {
-    /// Where the value is.
+    /// The path of the value.
     pub path: LeafPath,
     /// The value before the change. `None` if it was not set.
     pub before: Option<SetValue>,
@@ -21,12 +22,12 @@ pub struct LeafDocument {
     pub after: Option<SetValue>,
 }
 
-/// A value, and who set it.
+/// A value, and the policies that set it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SetValue {
     /// The value.
     pub value: Value,
-    /// The policies that set it. Several, where each sets a part of it.
+    /// The policies that set it. Several, if each sets a part of it.
     #[serde(rename = "policy", serialize_with = "joined")]
     pub policies: Vec<ObjectRef>,
 }
@@ -36,13 +37,13 @@ pub struct SetValue {
 pub struct ChangeGroup {
     /// The kind of the policies.
     pub policy_kind: GroupKind,
-    /// How many scopes there are.
+    /// The number of scopes.
     pub scopes: usize,
     /// The effective targets of the scopes, each once, sorted.
     pub targets: Vec<NodeRef>,
-    /// The targets, sorted by name. A target at which other scopes change in another way is listed as the paths to it.
-    pub places: Vec<Place>,
-    /// The values. None if the same policies apply in another order.
+    /// The targets, sorted by name. If other scopes at a target change differently, its paths are listed instead.
+    pub places: Vec<TargetOrPath>,
+    /// The values. Empty if the same policies apply in a different order.
     pub leaves: Vec<LeafDocument>,
 }
 
@@ -56,6 +57,26 @@ pub(crate) fn leaf_documents(leaves: &[LeafChange]) -> Vec<LeafDocument> {
     leaves.iter().map(document).collect()
 }
 
+/// Leaves out the values that are not shown to readers of a snapshot.
+pub(crate) fn redact_leaves(snapshot: &Snapshot, kind: &GroupKind, leaves: &mut [LeafDocument]) {
+    for leaf in leaves {
+        let path = match &leaf.path {
+            LeafPath::Field(path) => path.clone(),
+            LeafPath::Policy(_) => Path::default(),
+        };
+        for set in leaf.before.iter_mut().chain(&mut leaf.after) {
+            set.value = snapshot.shown_of(kind, &path, &set.value);
+        }
+    }
+}
+
+/// As [`redact_leaves`], for groups.
+pub(crate) fn redact_groups(snapshot: &Snapshot, groups: &mut [ChangeGroup]) {
+    for group in groups {
+        redact_leaves(snapshot, &group.policy_kind, &mut group.leaves);
+    }
+}
+
 pub(crate) fn scope_documents(scopes: &[ScopeRef]) -> Vec<ScopeDocument> {
     scopes.iter().map(scope_document).collect()
 }
@@ -67,7 +88,7 @@ fn scope_document(scope: &ScopeRef) -> ScopeDocument {
     }
 }
 
-/// `a, b`, or null if there is none.
+/// `a, b`, or null if there are none.
 fn joined<S: Serializer>(policies: &[ObjectRef], serializer: S) -> Result<S::Ok, S::Error> {
     match policies {
         [] => serializer.serialize_none(),
@@ -75,7 +96,7 @@ fn joined<S: Serializer>(policies: &[ObjectRef], serializer: S) -> Result<S::Ok,
     }
 }
 
-/// Changes with scopes together in which the same values change.
+/// Groups scopes in which the same values change.
 pub(crate) fn groups(changes: &[EffectiveChange]) -> Vec<ChangeGroup> {
     let mut scopes: Vec<(&EffectiveChange, Vec<&ScopeRef>)> = Vec::new();
     let mut known: HashMap<(&GroupKind, &[LeafChange]), usize> = HashMap::new();
@@ -88,7 +109,7 @@ pub(crate) fn groups(changes: &[EffectiveChange]) -> Vec<ChangeGroup> {
             }
         }
     }
-    // In how many groups of a kind there is a target.
+    // The number of groups of a kind that contain a target.
     let mut groups_at: HashMap<(&GroupKind, Option<&NodeRef>), usize> = HashMap::new();
     for (change, scopes) in &scopes {
         let targets: BTreeSet<Option<&NodeRef>> = scopes.iter().map(|scope| scope.target()).collect();
@@ -99,15 +120,19 @@ pub(crate) fn groups(changes: &[EffectiveChange]) -> Vec<ChangeGroup> {
     let place = |kind: &GroupKind, scope: &ScopeRef| {
         let document = scope_document(scope);
         match (scope.target(), &document.from) {
-            (target, _) if groups_at.get(&(kind, target)).is_some_and(|groups| *groups > 1) => Place::Path(document),
-            (Some(target), None) => Place::Target(target.clone()),
-            (target, _) => Place::Path(ScopeDocument { scope: target.into_iter().cloned().collect(), ..document }),
+            (target, _) if groups_at.get(&(kind, target)).is_some_and(|groups| *groups > 1) => {
+                TargetOrPath::Path(document)
+            }
+            (Some(target), None) => TargetOrPath::Target(target.clone()),
+            (target, _) => {
+                TargetOrPath::Path(ScopeDocument { scope: target.into_iter().cloned().collect(), ..document })
+            }
         }
     };
     let group = |(change, scopes): &(&EffectiveChange, Vec<&ScopeRef>)| {
         let targets: BTreeSet<&NodeRef> = scopes.iter().filter_map(|scope| scope.target()).collect();
         let places = scopes.iter().map(|scope| place(&change.policy_kind, scope));
-        let places: BTreeMap<String, Place> = places.map(|place| (place.to_string(), place)).collect();
+        let places: BTreeMap<String, TargetOrPath> = places.map(|place| (place.to_string(), place)).collect();
         ChangeGroup {
             policy_kind: change.policy_kind.clone(),
             scopes: scopes.len(),

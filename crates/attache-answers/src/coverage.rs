@@ -19,12 +19,12 @@ pub(crate) struct Coverage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetCounts {
-    /// What they are, if all are the same: `Service`, `HTTPRoute rule`.
+    /// Their kind, if all have the same: `Service`, `HTTPRoute rule`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// How many there are.
+    /// The number of targets.
     pub total: usize,
-    /// On how many of them some of the policy is in force.
+    /// The number of targets on which some of the policy is in force.
     pub in_force: usize,
 }
 
@@ -32,16 +32,16 @@ pub struct TargetCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleCounts {
-    /// How many it has that could be in force somewhere.
+    /// The number of rules that could be in force somewhere.
     pub total: usize,
-    /// How many are in force wherever some of the policy is.
+    /// The number of rules that are in force wherever some of the policy is.
     pub in_force: usize,
 }
 
 /// The coverage of every policy of one kind, or of one of them.
 pub(crate) fn coverage(snapshot: &Snapshot, model: &Model, only: Option<PolicyId>) -> HashMap<PolicyId, Coverage> {
     let view = snapshot.engine.view();
-    // Targets that the same chains reach are counted together: there are few such sets of chains, and many targets.
+    // Targets with the same chains are counted together: there are few such sets of chains, and many targets.
     let mut by_chains: HashMap<&[(ChainId, u64)], Vec<NodeId>> = HashMap::new();
     for target in model.effective_targets(view) {
         by_chains.entry(model.chains_at(view, target)).or_default().push(target);
@@ -53,7 +53,8 @@ pub(crate) fn coverage(snapshot: &Snapshot, model: &Model, only: Option<PolicyId
         let mut here: HashMap<PolicyId, bool> = HashMap::new();
         for (chain, _) in *set {
             chains.insert(*chain);
-            for (policy, outcome) in model.effective(view, *chain).outcomes.iter().filter(|(it, _)| is_wanted(*it)) {
+            let outcomes = model.effective(view, *chain).outcomes.iter();
+            for (policy, outcome) in outcomes.filter(|(it, outcome)| is_wanted(*it) && outcome.unhandled.is_none()) {
                 *here.entry(*policy).or_default() |= is_in_force(outcome);
             }
         }
@@ -93,7 +94,7 @@ fn is_in_force(outcome: &FoldOutcome) -> bool {
 struct Rules<'m> {
     /// Every rule that is in force in some chain, or lost in one.
     all: BTreeSet<&'m Path>,
-    /// Of each chain in which some of the policy is in force: the rules that are.
+    /// The rules that are in force in each chain in which some of the policy is.
     in_force: BTreeSet<Vec<&'m Path>>,
 }
 
@@ -105,7 +106,8 @@ fn collect_rules<'m>(
     rules: &mut HashMap<PolicyId, Rules<'m>>,
 ) {
     let effective = model.effective(snapshot.engine.view(), chain);
-    for (policy, outcome) in effective.outcomes.iter().filter(|(policy, _)| is_wanted(*policy)) {
+    let outcomes = effective.outcomes.iter().filter(|(_, outcome)| outcome.unhandled.is_none());
+    for (policy, outcome) in outcomes.filter(|(policy, _)| is_wanted(*policy)) {
         let in_force = effective.origins.iter().filter(|it| it.policy == *policy).map(|it| &it.path);
         let in_force: Vec<&Path> = in_force.collect();
         let lost = effective.superseded.iter().filter(|it| it.policy == *policy).map(|it| &it.path);
@@ -119,7 +121,7 @@ fn collect_rules<'m>(
 
 impl Rules<'_> {
     fn counts(&self) -> RuleCounts {
-        // A part that is in force or lost on its own counts as a rule, and not what it is a part of.
+        // A part that is in force or lost separately counts as a rule, instead of the value that contains it.
         let is_part = |rule: &&&Path| !self.all.iter().any(|other| other != *rule && other.starts_with(rule));
         let is_in_force = |rule: &&&Path, chain: &[&Path]| chain.iter().any(|path| rule.starts_with(path));
         let rules: Vec<&&Path> = self.all.iter().filter(is_part).collect();

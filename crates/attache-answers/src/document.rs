@@ -1,4 +1,4 @@
-//! What all documents have in common.
+//! What all documents share.
 
 use std::marker::PhantomData;
 
@@ -7,6 +7,11 @@ use serde::ser::{SerializeSeq, Serializer};
 
 /// The `apiVersion` of every document.
 pub const API_VERSION: &str = "attache.dev/v1alpha1";
+
+/// For fields that are left out if they are true.
+pub(crate) fn is_true(value: &bool) -> bool {
+    *value
+}
 
 /// A document with a list of items.
 #[derive(Clone, Debug, Serialize)]
@@ -19,12 +24,13 @@ pub struct List<I> {
 }
 
 impl<I> List<I> {
-    pub(crate) fn new(kind: &'static str, items: I) -> List<I> {
+    /// A list of the kind `kind`.
+    pub fn new(kind: &'static str, items: I) -> List<I> {
         List { api_version: API_VERSION, kind, items }
     }
 }
 
-/// Items that are made one by one while the list is serialized: there can be millions.
+/// Items that are created one by one while the list is serialized: there can be millions.
 #[derive(Debug)]
 pub struct Stream<T, F>(F, PhantomData<T>);
 

@@ -1,25 +1,26 @@
-//! EffectiveDocument policies: what is in force, who set each value, and what lost.
+//! Effective policies: what is in force, the origin of each value, and what lost.
 
 use std::collections::BTreeSet;
 
 use attache_engine::Loss;
+use attache_engine::kinds::PolicyKind;
 use attache_engine::{
     BlockKind, GroupKind, Merged, Model, NodeId, NodeRef, ObjectId, ObjectRef, Path, PolicyId, Scope, Value,
 };
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
-use crate::document::{List, Stream};
+use crate::document::{List, Stream, is_true};
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
-use crate::scopes::{Extent, Focus, ScopeDocument, ScopeGroup, cut, has_content};
+use crate::scopes::{Extent, Focus, ScopeDocument, ScopeGroup, cut, has_content, is_reached};
 use crate::snapshot::{Snapshot, group_kind};
 
-/// Which effective policies to show.
+/// Selects effective policies.
 #[derive(Clone, Debug, Default)]
 pub struct EffectiveQuery {
     /// Only those on this object. For a route, rule or backend: on requests that pass through it. For a Gateway,
-    /// listener or class: what it hands down to everything below it. For a Namespace: those in it.
+    /// listener or class: what everything below it inherits. For a Namespace: those in it.
     pub object: Option<ObjectQuery>,
     /// Only those of this policy kind.
     pub kind: Option<String>,
@@ -27,7 +28,7 @@ pub struct EffectiveQuery {
     pub namespace: Option<String>,
 }
 
-/// The effective policies that a query asks for.
+/// The effective policies that a query selects.
 #[derive(Debug)]
 pub struct EffectivePolicies<'s> {
     snapshot: &'s Snapshot,
@@ -35,7 +36,7 @@ pub struct EffectivePolicies<'s> {
     models: Vec<Model>,
 }
 
-/// What is in force in one scope.
+/// The effective policy of one scope.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EffectivePolicyDocument {
@@ -44,10 +45,14 @@ pub struct EffectivePolicyDocument {
     /// The scope.
     #[serde(flatten)]
     pub scope: ScopeDocument,
-    /// What is in force.
+    /// Whether requests reach the end of the scope. If not, this is what would be in force.
+    #[serde(skip_serializing_if = "is_true")]
+    pub in_force: bool,
+    /// The effective policy.
     #[serde(flatten)]
     pub effective: EffectiveDocument,
-    /// For kinds that merge into objects: the object at the end of the scope, as it behaves.
+    /// For kinds that merge into objects: the fields of the object at the end of the scope, with the policies merged
+    /// into them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<MergedField>,
     /// Conditions that could not be evaluated.
@@ -55,7 +60,7 @@ pub struct EffectivePolicyDocument {
     pub warnings: Vec<ConditionWarning>,
 }
 
-/// What the policies of a scope say together, who says it, and what lost.
+/// The merged policies of a scope, the origin of each value, and what lost.
 #[derive(Clone, Debug, Serialize)]
 pub struct EffectiveDocument {
     /// The merged spec. `None` if nothing is in force, or if the policies apply one after the other.
@@ -75,34 +80,39 @@ pub struct EffectiveDocument {
 pub struct AppliedPolicy {
     /// The policy.
     pub policy: ObjectRef,
-    /// What it is attached to.
+    /// The node that it is attached to.
     pub target: NodeRef,
-    /// What it says.
+    /// Its spec.
     pub spec: Value,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OriginDocument {
-    /// The value.
+    /// The path of the value.
     pub path: Path,
     /// The policy that sets it.
     pub policy: ObjectRef,
     /// The block of the policy.
     pub block: BlockKind,
-    /// What the policy is attached to.
+    /// The node that the policy is attached to.
     pub target: NodeRef,
 }
 
 /// A value that is not in force, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LostValue {
-    /// Where it was to be set, and by whom.
+    /// The origin of the value.
     #[serde(flatten)]
     pub origin: OriginDocument,
-    /// The policy that it lost to. `None` if its condition does not hold, or if the object sets the value itself.
+    /// The policy that it lost to. `None` if its condition does not hold, or if the object or another block of the policy
+    /// sets the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<ObjectRef>,
+    /// Further policies to each of which it would have lost as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_by: Vec<ObjectRef>,
     /// Why it lost.
     pub reason: Loss,
     /// The value.
@@ -112,12 +122,17 @@ pub struct LostValue {
 
 /// A part of a block that is not in force, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LostPath {
-    /// The part. An empty path is all of the block.
+    /// The path of the part. An empty path is the whole block.
     pub path: Path,
-    /// The policy that it lost to. `None` if its condition does not hold, or if the object sets the value itself.
+    /// The policy that it lost to. `None` if its condition does not hold, or if the object or another block of the policy
+    /// sets the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<ObjectRef>,
+    /// Further policies to each of which it would have lost as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_by: Vec<ObjectRef>,
     /// Why it lost.
     pub reason: Loss,
     /// The policy that lost.
@@ -128,7 +143,7 @@ pub struct LostPath {
     pub warning: Option<String>,
 }
 
-/// A field of an object that policies merge into, as it behaves.
+/// A field of an object, with the policies merged into it.
 #[derive(Clone, Debug, Serialize)]
 pub struct MergedField {
     /// The object.
@@ -137,17 +152,17 @@ pub struct MergedField {
     pub path: Path,
     /// Its value.
     pub value: Value,
-    /// The origin of what policies set. Everything else is the object's own.
+    /// The origins of the values that policies set. All other values are the object's own.
     pub origins: Vec<OriginDocument>,
-    /// What of the policies lost here.
+    /// Values of policies that lost.
     #[serde(skip)]
     pub superseded: Vec<LostValue>,
-    /// Conditions that could not be evaluated here.
+    /// Conditions that could not be evaluated.
     #[serde(skip)]
     pub warnings: Vec<ConditionWarning>,
 }
 
-/// A condition that could not be evaluated, and therefore counts as false.
+/// A condition that could not be evaluated, and counts as false.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConditionWarning {
     /// The policy.
@@ -164,12 +179,12 @@ pub struct ConditionWarning {
 pub struct EffectiveGroup {
     /// The kind of the policies.
     pub policy_kind: GroupKind,
-    /// Where it holds.
+    /// The targets of the scopes.
     pub extent: Extent,
-    /// What is in force.
+    /// The effective policy.
     #[serde(flatten)]
     pub effective: EffectiveDocument,
-    /// For kinds that merge into objects: the objects as they behave.
+    /// For kinds that merge into objects: fields of the objects, with the policies merged into them.
     pub objects: Vec<MergedField>,
     /// Conditions that could not be evaluated.
     pub warnings: Vec<ConditionWarning>,
@@ -183,7 +198,7 @@ pub struct KindGroups {
     pub policy_kind: GroupKind,
     /// The first groups.
     pub groups: Vec<EffectiveGroup>,
-    /// How many groups are left out.
+    /// The number of further groups.
     pub more: usize,
 }
 
@@ -192,11 +207,11 @@ pub struct KindGroups {
 pub enum NothingInForce {
     /// The input has no policies of a known kind.
     NoPolicies,
-    /// It has no policies of the kind that was asked for.
+    /// It has no policies of the requested kind.
     NoneOfKind,
-    /// It has policies, and none of them reaches what was asked for.
+    /// It has policies, but none of them reaches the requested object.
     NoneReaches {
-        /// How many policies the input has.
+        /// The number of policies in the input.
         policies: usize,
     },
 }
@@ -212,20 +227,20 @@ impl NothingInForce {
 }
 
 impl<'s> EffectivePolicies<'s> {
-    /// Finds what a query asks for.
+    /// Finds the effective policies that a query selects.
     pub fn find(snapshot: &'s Snapshot, query: &EffectiveQuery) -> Result<EffectivePolicies<'s>, QueryError> {
         let focus = Focus::find(snapshot, query.object.as_ref(), query.namespace.as_deref())?;
         let models = focus.models(snapshot, query.kind.as_deref())?;
         Ok(EffectivePolicies { snapshot, focus, models })
     }
 
-    /// The document `EffectivePolicyList`: an item for each kind and scope. Items are made while it is serialized.
+    /// The document `EffectivePolicyList`: an item for each kind and scope. Items are created while it is serialized.
     pub fn list(&self) -> List<impl Serialize> {
         let for_each = |found: &mut dyn FnMut(EffectivePolicyDocument)| self.for_each(found);
         List::new("EffectivePolicyList", Stream::new(for_each))
     }
 
-    /// Calls `found` with what is in force in each scope.
+    /// Calls `found` with the effective policy of each scope.
     pub fn for_each(&self, found: &mut dyn FnMut(EffectivePolicyDocument)) {
         for model in &self.models {
             self.focus.for_each_scope(self.snapshot, model, &mut |scope| {
@@ -236,8 +251,7 @@ impl<'s> EffectivePolicies<'s> {
         }
     }
 
-    /// The same with scopes together that have one effective policy: of each kind at most `most`, or one more, each with
-    /// so many names.
+    /// The same, grouped by effective policy: of each kind at most `most` groups, or one more, each with so many names.
     pub fn groups(&self, most: usize) -> Vec<KindGroups> {
         let groups = |model: &Model| {
             let groups = self.focus.groups(self.snapshot, model);
@@ -248,7 +262,7 @@ impl<'s> EffectivePolicies<'s> {
         self.models.par_iter().map(groups).collect()
     }
 
-    /// The policies that set something, sorted.
+    /// The policies that set a value, sorted.
     pub fn policies(&self) -> Vec<ObjectRef> {
         let mut policies: BTreeSet<PolicyId> = BTreeSet::new();
         for model in &self.models {
@@ -260,7 +274,7 @@ impl<'s> EffectivePolicies<'s> {
         self.snapshot.policy_refs(&policies)
     }
 
-    /// Why nothing is in force, if that is so.
+    /// Why nothing is in force. Meaningful only if that is so.
     pub fn nothing_in_force(&self) -> NothingInForce {
         NothingInForce::new(self.snapshot, &self.models)
     }
@@ -276,28 +290,32 @@ impl EffectivePolicyDocument {
         EffectivePolicyDocument {
             policy_kind: group_kind(&model.kind),
             scope: ScopeDocument::new(snapshot, scope),
-            effective: EffectiveDocument::new(snapshot, effective, model.kind.accumulates()),
-            objects: merged.iter().filter(|it| is_here(it)).map(|it| MergedField::new(snapshot, it)).collect(),
+            in_force: scope.end().is_none_or(|end| is_reached(snapshot, &[end])),
+            effective: EffectiveDocument::new(snapshot, effective, &model.kind),
+            objects: merged
+                .iter()
+                .filter(|it| is_here(it))
+                .map(|it| MergedField::new(snapshot, &model.kind, it))
+                .collect(),
             warnings: warnings(snapshot, effective),
         }
     }
 }
 
 impl EffectiveDocument {
-    /// `accumulates` if all policies of the kind apply.
     pub(crate) fn new(
         snapshot: &Snapshot,
         effective: &attache_engine::EffectivePolicy,
-        accumulates: bool,
+        kind: &PolicyKind,
     ) -> EffectiveDocument {
         let applied = effective.applied.iter().map(|applied| AppliedPolicy {
             policy: snapshot.policy_ref(applied.policy),
             target: snapshot.node_ref(applied.target),
-            spec: applied.spec.clone(),
+            spec: snapshot.shown_spec(kind, &applied.spec),
         });
         EffectiveDocument {
-            spec: effective.spec.clone(),
-            policies: accumulates.then(|| applied.collect()),
+            spec: effective.spec.as_ref().map(|spec| snapshot.shown_spec(kind, spec)),
+            policies: kind.accumulates().then(|| applied.collect()),
             origins: origins(snapshot, &effective.origins),
             superseded: effective.superseded.iter().map(|lost| LostValue::new(snapshot, lost)).collect(),
         }
@@ -316,19 +334,19 @@ impl EffectiveGroup {
         EffectiveGroup {
             policy_kind: group_kind(&model.kind),
             extent: group.extent(snapshot, model, most),
-            effective: EffectiveDocument::new(snapshot, effective, model.kind.accumulates()),
-            objects: merged.iter().map(|it| MergedField::new(snapshot, it)).collect(),
+            effective: EffectiveDocument::new(snapshot, effective, &model.kind),
+            objects: merged.iter().map(|it| MergedField::new(snapshot, &model.kind, it)).collect(),
             warnings: warnings(snapshot, effective),
         }
     }
 }
 
 impl MergedField {
-    fn new(snapshot: &Snapshot, (object, merged): &(ObjectId, Merged)) -> MergedField {
+    fn new(snapshot: &Snapshot, kind: &PolicyKind, (object, merged): &(ObjectId, Merged)) -> MergedField {
         MergedField {
             object: snapshot.engine.objects()[*object].id.clone(),
             path: merged.path.clone(),
-            value: merged.value.clone(),
+            value: snapshot.shown_spec(kind, &merged.value),
             origins: origins(snapshot, &merged.effective.origins),
             superseded: merged.effective.superseded.iter().map(|lost| LostValue::new(snapshot, lost)).collect(),
             warnings: warnings(snapshot, &merged.effective),
@@ -352,12 +370,13 @@ impl OriginDocument {
 impl LostValue {
     pub(crate) fn new(snapshot: &Snapshot, lost: &attache_engine::Superseded) -> LostValue {
         let mut blocks = snapshot.engine.policy(lost.policy).blocks.iter();
-        let block = blocks.find(|block| block.kind == lost.block);
+        let value = blocks.find(|block| block.kind == lost.block).and_then(|block| lost.path.resolve(&block.spec));
         LostValue {
             origin: OriginDocument::new(snapshot, &lost.path, lost.policy, lost.block, lost.target),
             by: lost.by.map(|policy| snapshot.policy_ref(policy)),
+            also_by: snapshot.policy_refs(&lost.also_by),
             reason: lost.reason,
-            value: block.and_then(|block| lost.path.resolve(&block.spec)).cloned(),
+            value: value.map(|value| snapshot.shown(snapshot.kind_of(lost.policy), &lost.path, value)),
         }
     }
 }
@@ -367,6 +386,7 @@ impl LostPath {
         LostPath {
             path: lost.path.clone(),
             by: lost.by.map(|policy| snapshot.policy_ref(policy)),
+            also_by: snapshot.policy_refs(&lost.also_by),
             reason: lost.reason,
             policy: snapshot.policy_ref(lost.policy),
             warning: None,
@@ -392,7 +412,7 @@ fn merged_fields(snapshot: &Snapshot, model: &Model, object: ObjectId) -> Vec<(O
     snapshot.engine.merged(model, object).into_iter().map(|merged| (object, merged)).collect()
 }
 
-/// The same for the objects of the first `most` targets of a group.
+/// Like [`merged_fields`], for the objects of the first `most` targets of a group.
 pub(crate) fn merged_into(
     snapshot: &Snapshot,
     model: &Model,

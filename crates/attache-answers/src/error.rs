@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use attache_engine::qualified;
-use attache_engine::{NodeRef, ObjectRef, Problem};
+use attache_engine::{NodeRef, ObjectRef, Problem, plural, qualified};
 
 use crate::suggestions::{did_you_mean, first_of, one_of};
 
@@ -11,7 +10,7 @@ use crate::suggestions::{did_you_mean, first_of, one_of};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// A text does not name an object. It is empty where no object is given.
+    /// A text does not name an object. It is empty if no object is given.
     NotAnObject {
         /// The text.
         text: String,
@@ -25,7 +24,7 @@ pub enum QueryError {
         /// The kinds of the objects in the input.
         known: Vec<String>,
     },
-    /// There is no such object.
+    /// The object does not exist.
     ObjectNotFound(Box<ObjectNotFound>),
     /// Several objects have the name.
     AmbiguousObject {
@@ -43,12 +42,12 @@ pub enum QueryError {
         /// The sections that it has.
         known: Vec<String>,
     },
-    /// A question about a policy names something else.
+    /// The object of a question about a policy is not a policy.
     NotAPolicy {
-        /// What it names.
+        /// The object.
         object: Box<NodeRef>,
     },
-    /// A question about what policies do to an object names a policy.
+    /// The object of a question about the policies on an object is itself a policy.
     IsAPolicy {
         /// The policy.
         policy: Box<NodeRef>,
@@ -101,27 +100,27 @@ pub enum QueryError {
         /// The section.
         section: Box<NodeRef>,
     },
-    /// Several gateways serve a request.
+    /// Several Gateways serve a request.
     SeveralGateways {
         /// The URL of the request.
         url: String,
-        /// The gateways.
+        /// The Gateways.
         gateways: Vec<ObjectRef>,
     },
-    /// No gateway has an address.
+    /// No Gateway has this address.
     UnknownAddress {
         /// The address.
         address: String,
         /// Addresses that are similar.
         near: Vec<String>,
-        /// The addresses of all gateways.
+        /// The addresses of all Gateways.
         known: Vec<String>,
     },
     /// The text of a request, or a document that the question refers to, cannot be read.
     Unreadable(Box<Problem>),
 }
 
-/// There is no such object.
+/// An object that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectNotFound {
     /// The kind of the object.
@@ -130,14 +129,14 @@ pub struct ObjectNotFound {
     pub name: String,
     /// The namespace that was searched. `None` means all.
     pub namespace: Option<String>,
-    /// Objects of that name elsewhere, or else with a similar name.
+    /// Objects with this name in other namespaces, or else with a similar name.
     pub near: Vec<ObjectRef>,
     /// All objects of the kind.
     pub known: Vec<ObjectRef>,
 }
 
 impl QueryError {
-    /// What to do about it, if that is known.
+    /// What to do about it, if known.
     pub fn help(&self) -> Option<String> {
         use QueryError::*;
         Some(match self {
@@ -145,14 +144,14 @@ impl QueryError {
                 "write KIND/NAME or KIND/NAMESPACE/NAME, as in httproute/cakes or gw/infra/main#https".to_owned()
             }
             UnknownKind { near, known, .. } => near_or(near, || format!("the input has {}", first_of(known, 12))),
-            ObjectNotFound(it) if it.known.is_empty() => format!("the input has no {}", it.kind),
+            ObjectNotFound(it) if it.known.is_empty() => format!("there are no {}", plural(&it.kind)),
             ObjectNotFound(it) => near_or(&it.near, || format!("there are {}", first_of(&it.known, 5))),
             AmbiguousObject { choices, .. } => format!("use one of {}", first_of(distinct(choices), 5)),
             SectionNotFound { known, .. } if known.is_empty() => return None,
             SectionNotFound { known, .. } => format!("its sections are {}", first_of(known, 12)),
             NotAPolicy { .. } | IsAPolicy { .. } => return None,
             UnknownPolicyKind { known, .. } if known.is_empty() => {
-                "the input has no policy kinds: add their CRDs or PolicyKind documents".to_owned()
+                "there are no policy kinds: add their CRDs or PolicyKind documents".to_owned()
             }
             UnknownPolicyKind { near, known, .. } => near_or(near, || format!("there are {}", first_of(known, 12))),
             AmbiguousPolicyKind { choices, .. } => format!("use one of {}", first_of(choices, 12)),
@@ -184,7 +183,7 @@ fn near_or(near: &[impl fmt::Display], otherwise: impl FnOnce() -> String) -> St
     if near.is_empty() { otherwise() } else { did_you_mean(near) }
 }
 
-/// Objects as they can be told from each other: with their group where the kinds have one name.
+/// Unambiguous names of objects: with the group if two kinds have the same name.
 fn distinct(objects: &[ObjectRef]) -> Vec<String> {
     let same_group = objects.windows(2).all(|pair| pair[0].group == pair[1].group);
     let name = |id: &ObjectRef| match same_group {
@@ -225,7 +224,7 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// With the location where there is one.
+/// With the location, if there is one.
 impl From<QueryError> for Problem {
     fn from(error: QueryError) -> Problem {
         match error {

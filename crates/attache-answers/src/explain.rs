@@ -1,12 +1,14 @@
-//! Why an effective policy is as it is: every block that reaches an object, who won, and what lost to whom.
+//! The explanation of an effective policy: every block that reaches an object, which won, and what lost to which
+//! policy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use attache_engine::Model;
 use attache_engine::kinds::Strategy;
 use attache_engine::nearest;
 use attache_engine::{
-    Block, BlockKind, GroupKind, Merged, NodeRef, ObjectId, ObjectRef, Path, Segment, Value, block_path,
+    Block, BlockKind, GroupKind, Merged, NodeId, NodeRef, ObjectId, ObjectRef, Path, PolicyId, Segment, Value,
+    block_path,
 };
 use attache_engine::{BlockTrace, FoldTrace, Loss};
 use serde::Serialize;
@@ -15,7 +17,7 @@ use crate::document::API_VERSION;
 use crate::effective::{LostPath, NothingInForce, OriginDocument, merged_into, origins};
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
-use crate::provenance::{LastChange, ManagedBy, last_change, managed_by};
+use crate::provenance::{LastChangeDocument, ManagedBy, last_change, managed_by};
 use crate::scopes::{Extent, Focus, ScopeGroup, consumer};
 use crate::snapshot::{Snapshot, group_kind};
 
@@ -32,7 +34,7 @@ pub struct ExplainQuery {
     pub namespace: Option<String>,
     /// Whether to show each step of the merge.
     pub steps: bool,
-    /// How many targets to name where an answer holds for several.
+    /// The number of targets to name if an answer applies to several.
     pub names: usize,
 }
 
@@ -44,12 +46,13 @@ pub struct Explanation {
     kind: &'static str,
     /// The object.
     pub object: NodeRef,
-    /// The field that was asked for.
+    /// The requested field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<Path>,
-    /// An answer for each group of scopes with one effective policy and, with a field, for each path that it names.
+    /// One item for each group of scopes with the same effective policy and, if a field is given, for each path that it
+    /// matches.
     pub items: Vec<ExplainedGroup>,
-    /// What to say if there is no answer.
+    /// Why there are no items.
     #[serde(skip)]
     pub nothing: Option<NothingToExplain>,
 }
@@ -68,13 +71,13 @@ pub enum NothingToExplain {
     },
 }
 
-/// Scopes with one effective policy: what was said there, and what is in force.
+/// Scopes with the same effective policy: the candidates, and the effective value.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedGroup {
     /// The kind of the policies.
     pub policy_kind: GroupKind,
-    /// How many scopes there are.
+    /// The number of scopes.
     pub scopes: u64,
     /// The effective targets of the scopes.
     pub targets: Vec<NodeRef>,
@@ -87,29 +90,29 @@ pub struct ExplainedGroup {
     /// The field that is explained. `None` means everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// Every block that says something about it, the strongest first.
+    /// Every block that sets it, the strongest first.
     pub candidates: Vec<Candidate>,
-    /// What is in force in the end.
+    /// The effective value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// Who set it.
+    /// The origins of the value.
     pub origins: Vec<OriginDocument>,
-    /// What each block did, in the order of the merge: if that was asked for.
+    /// The effect of each block, in the order of the merge, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<MergeStep>,
-    /// The number of the group of scopes: the items of one group follow each other.
+    /// The index of the group of scopes. Items of one group are adjacent.
     #[serde(skip)]
     pub group: usize,
-    /// Where the answer holds.
+    /// The targets that the answer applies to.
     #[serde(skip)]
     pub extent: Extent,
-    /// For kinds that merge into objects: the object, and what it says itself.
+    /// For kinds that merge into objects: the object, and its own value.
     #[serde(skip)]
     pub merged: Option<OwnValue>,
     /// For kinds whose policies all apply: the policies, in the order in which they apply.
     #[serde(skip)]
     pub applied: Vec<ObjectRef>,
-    /// Whether the value is what the object sets itself.
+    /// Whether the value is the object's own.
     #[serde(skip)]
     pub is_own: bool,
 }
@@ -119,25 +122,25 @@ pub struct ExplainedGroup {
 pub struct OwnValue {
     /// The object.
     pub object: ObjectRef,
-    /// What it says itself, without the policies.
+    /// Its own value, without the policies.
     pub value: Value,
 }
 
-/// A block of a policy that says something about what is explained.
+/// A block of a policy that sets the explained value.
 #[derive(Clone, Debug, Serialize)]
 pub struct Candidate {
     /// The policy.
     pub policy: ObjectRef,
     /// The block.
     pub block: BlockKind,
-    /// What the policy is attached to.
+    /// The node that the policy is attached to.
     pub target: NodeRef,
     /// How the block merges.
     pub strategy: String,
     /// The condition of the block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// When the policy was created. `None` if it has yet to be created.
+    /// When the policy was created. `None` if it does not exist yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
     /// The file of the policy.
@@ -146,52 +149,55 @@ pub struct Candidate {
     /// The line of the value in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// What the block says.
+    /// The value in the block.
     pub value: Value,
-    /// What of it is not in force.
+    /// The parts that are not in force.
     pub lost: Vec<LostPath>,
-    /// Who changed the policy last.
+    /// The last change of the policy.
     #[serde(skip)]
-    pub last_changed: Option<LastChange>,
+    pub last_changed: Option<LastChangeDocument>,
     /// What manages the policy.
     #[serde(skip)]
     pub managed_by: Vec<ManagedBy>,
-    /// The rules that no default above may set.
+    /// The rules of higher policies that it removes.
     #[serde(skip)]
     pub removes: Vec<String>,
-    /// Whether the block only has the strategy of kinds that do not merge.
+    /// Whether the only strategy of the kind is `none`.
     #[serde(skip)]
     pub is_exclusive: bool,
 }
 
-/// What one block did when the policies were merged.
+/// The effect of one block in the merge.
 #[derive(Clone, Debug, Serialize)]
 pub struct MergeStep {
     /// The policy.
     pub policy: ObjectRef,
     /// The block.
     pub block: BlockKind,
-    /// What the policy is attached to.
+    /// The node that the policy is attached to.
     pub target: NodeRef,
     /// How the block merges.
     pub strategy: String,
-    /// What was not set before.
+    /// Values that were not set before.
     pub filled: Vec<Path>,
-    /// What was set before to something else.
+    /// Values that were combined with earlier ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub combined: Vec<Path>,
+    /// Earlier values that were replaced.
     pub replaced: Vec<Path>,
-    /// What was set before, and is not any more.
+    /// Earlier values that were removed.
     pub removed: Vec<Path>,
-    /// What of the block does not count.
+    /// Values of the block that do not count.
     pub lost: Vec<LostPath>,
     /// Why the condition could not be evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
-    /// What was in force after the block.
+    /// The result after this block.
     pub after: Option<Value>,
-    /// Whether nothing was in force before it.
+    /// Whether the result was empty before it.
     #[serde(skip)]
     pub is_first: bool,
-    /// The rules that no default above may set.
+    /// The rules of higher policies that it removes.
     #[serde(skip)]
     pub removes: Vec<String>,
 }
@@ -204,7 +210,8 @@ pub fn explain(snapshot: &Snapshot, query: &ExplainQuery) -> Result<Explanation,
     }
     let focus = Focus::on(snapshot, &object);
     let models = focus.models(snapshot, query.kind.as_deref())?;
-    let answers: Vec<TracedGroup> = models.iter().flat_map(|model| answers(snapshot, &focus, model)).collect();
+    let answers: Vec<TracedGroup> =
+        models.iter().flat_map(|model| answers(snapshot, &focus, model, query.steps)).collect();
     let mut items = Vec::new();
     for (number, answer) in answers.iter().enumerate() {
         let fields = match &query.field {
@@ -223,14 +230,14 @@ pub fn explain(snapshot: &Snapshot, query: &ExplainQuery) -> Result<Explanation,
 }
 
 impl Explanation {
-    /// The policies that set something, sorted.
+    /// The policies that set a value, sorted.
     pub fn policies(&self) -> BTreeSet<ObjectRef> {
         let origins = self.items.iter().flat_map(|item| item.origins.iter().map(|origin| &origin.policy));
         origins.chain(self.items.iter().flat_map(|item| &item.applied)).cloned().collect()
     }
 }
 
-/// Scopes with one effective policy, and how that came about.
+/// Scopes with the same effective policy, and the trace of its merge.
 struct TracedGroup<'s> {
     snapshot: &'s Snapshot,
     model: &'s Model,
@@ -239,17 +246,20 @@ struct TracedGroup<'s> {
     merged: Option<(ObjectId, Merged)>,
     trace: FoldTrace,
     effective: attache_engine::EffectivePolicy,
+    /// Positions in what lost, by the block that lost it.
+    lost: HashMap<(PolicyId, BlockKind, NodeId), Vec<usize>>,
 }
 
-fn answers<'s>(snapshot: &'s Snapshot, focus: &Focus, model: &'s Model) -> Vec<TracedGroup<'s>> {
+fn answers<'s>(snapshot: &'s Snapshot, focus: &Focus, model: &'s Model, steps: bool) -> Vec<TracedGroup<'s>> {
     let mut answers = Vec::new();
     for group in focus.groups(snapshot, model) {
         let merged = merged_into(snapshot, model, &group, usize::MAX);
         if merged.is_empty() {
-            answers.push(TracedGroup::new(snapshot, model, group, None));
+            answers.push(TracedGroup::new(snapshot, model, group, None, steps));
             continue;
         }
-        answers.extend(merged.into_iter().map(|merged| TracedGroup::new(snapshot, model, group.clone(), Some(merged))));
+        let traced = |merged| TracedGroup::new(snapshot, model, group.clone(), Some(merged), steps);
+        answers.extend(merged.into_iter().map(traced));
     }
     answers
 }
@@ -260,17 +270,22 @@ impl<'s> TracedGroup<'s> {
         model: &'s Model,
         group: ScopeGroup,
         merged: Option<(ObjectId, Merged)>,
+        steps: bool,
     ) -> TracedGroup<'s> {
-        let own = merged.as_ref().map(|(_, merged)| &merged.own);
-        let trace = model.trace(snapshot.engine.view(), group.chain, own);
+        let (view, own) = (snapshot.engine.view(), merged.as_ref().map(|(_, merged)| &merged.own));
+        let trace = if steps { model.trace(view, group.chain, own) } else { model.outline(view, group.chain, own) };
         let effective = match &merged {
             Some((_, merged)) => merged.effective.clone(),
-            None => attache_engine::EffectivePolicy::clone(model.effective(snapshot.engine.view(), group.chain)),
+            None => attache_engine::EffectivePolicy::clone(model.effective(view, group.chain)),
         };
-        TracedGroup { snapshot, model, group, merged, trace, effective }
+        let mut lost: HashMap<_, Vec<usize>> = HashMap::new();
+        for (at, it) in effective.superseded.iter().enumerate() {
+            lost.entry((it.policy, it.block, it.target)).or_default().push(at);
+        }
+        TracedGroup { snapshot, model, group, merged, trace, effective, lost }
     }
 
-    /// What is in force: the merged spec or, for kinds that merge into objects, the field of the object.
+    /// The effective value: the merged spec or, for kinds that merge into objects, the field of the object.
     fn spec(&self) -> Option<&Value> {
         match &self.merged {
             Some((_, merged)) => Some(&merged.value),
@@ -278,7 +293,7 @@ impl<'s> TracedGroup<'s> {
         }
     }
 
-    /// The paths that `field` names: itself, or all that end with it.
+    /// The paths that `field` matches: itself, or all that end with it.
     fn fields(&self, field: &Path) -> Vec<Path> {
         let all = self.paths();
         if all.contains(field) {
@@ -293,7 +308,7 @@ impl<'s> TracedGroup<'s> {
         found
     }
 
-    /// The path of everything that is set, or was to be set.
+    /// The paths of everything that a policy sets, whether or not it is in force.
     fn paths(&self) -> BTreeSet<Path> {
         let mut found = BTreeSet::new();
         let blocks = self.trace.blocks.iter().filter_map(|turn| self.block(turn)).map(|block| &block.spec);
@@ -308,7 +323,6 @@ impl<'s> TracedGroup<'s> {
         let by_strength = self.trace.by_strength.iter().filter_map(|at| self.trace.blocks.get(*at));
         let mut origins = origins(snapshot, &self.effective.origins);
         origins.retain(|origin| origin.path.overlaps(&field));
-        let is_own = |lost: &attache_engine::Superseded| lost.by.is_none() && lost.reason != Loss::ConditionFalse;
         let mut lost = self.effective.superseded.iter().filter(|lost| lost.path.overlaps(&field));
         ExplainedGroup {
             policy_kind: group_kind(&self.model.kind),
@@ -317,17 +331,17 @@ impl<'s> TracedGroup<'s> {
             from: consumer(self.model, self.group.chain).map(|namespace| snapshot.node_ref(namespace)),
             merges_into: self.merged.as_ref().map(|(_, merged)| merged.path.clone()),
             candidates: by_strength.filter_map(|turn| self.candidate(turn, &field)).collect(),
-            value: self.spec().and_then(|spec| field.resolve(spec)).cloned(),
+            value: self.spec().and_then(|spec| field.resolve(spec)).map(|value| self.shown(&field, value)),
             origins,
             steps: if query.steps { self.steps(&field) } else { Vec::new() },
             group: number,
             extent: self.group.extent(snapshot, self.model, query.names),
             merged: self.merged.as_ref().map(|(object, merged)| OwnValue {
                 object: snapshot.engine.objects()[*object].id.clone(),
-                value: merged.own.clone(),
+                value: self.shown(&Path::default(), &merged.own),
             }),
             applied: self.effective.applied.iter().map(|applied| snapshot.policy_ref(applied.policy)).collect(),
-            is_own: lost.any(is_own),
+            is_own: lost.any(attache_engine::Superseded::is_set_by_object),
             path: (!field.is_empty()).then_some(field),
         }
     }
@@ -340,7 +354,8 @@ impl<'s> TracedGroup<'s> {
         path.extend_from_slice(field.segments());
         let location = object.locate(&Path::new(path));
         let file = Some(object.source.file.to_string()).filter(|file| !file.is_empty());
-        let lost = self.effective.superseded.iter().filter(|lost| turn.is_loser(lost) && lost.path.overlaps(field));
+        let lost = self.lost.get(&(turn.policy, turn.block, turn.target)).into_iter().flatten();
+        let lost = lost.map(|at| &self.effective.superseded[*at]).filter(|lost| lost.path.overlaps(field));
         Some(Candidate {
             policy: self.snapshot.policy_ref(turn.policy),
             block: turn.block,
@@ -350,7 +365,7 @@ impl<'s> TracedGroup<'s> {
             created: object.created.map(|created| created.to_string()),
             line: location.filter(|_| file.is_some()).map(|location| location.line),
             file,
-            value: field.resolve(&block.spec)?.clone(),
+            value: self.shown(field, field.resolve(&block.spec)?),
             lost: lost.map(|lost| self.lost(turn, lost)).collect(),
             last_changed: last_change(object),
             managed_by: managed_by(object),
@@ -379,11 +394,12 @@ impl<'s> TracedGroup<'s> {
             target: self.snapshot.node_ref(turn.target),
             strategy: turn.strategy.name().to_owned(),
             filled: concerned(&turn.filled),
+            combined: concerned(&turn.combined),
             replaced: concerned(&turn.replaced),
             removed: concerned(&turn.removed),
             lost: lost.map(|lost| self.lost(turn, lost)).collect(),
             warning: turn.warning.clone(),
-            after: turn.after.as_ref().and_then(|spec| field.resolve(spec)).cloned(),
+            after: turn.after.as_ref().and_then(|spec| field.resolve(spec)).map(|value| self.shown(field, value)),
             is_first,
             removes: removes.map(ToString::to_string).collect(),
         }
@@ -392,6 +408,11 @@ impl<'s> TracedGroup<'s> {
     fn lost(&self, turn: &BlockTrace, lost: &attache_engine::Superseded) -> LostPath {
         let warning = turn.warning.clone().filter(|_| lost.reason == Loss::ConditionFalse);
         LostPath { warning, ..LostPath::new(self.snapshot, lost) }
+    }
+
+    /// The value of a field, as it is shown.
+    fn shown(&self, field: &Path, value: &Value) -> Value {
+        self.snapshot.shown(&self.model.kind, field, value)
     }
 
     fn block(&self, turn: &BlockTrace) -> Option<&'s Block> {

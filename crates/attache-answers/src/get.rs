@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use attache_engine::kinds::{KindId, KindOrigin, LevelName, PolicyKind};
+use attache_engine::kinds::{KindId, KindOrigin, LevelName, PolicyKind, ResolvedSetting};
 use attache_engine::{Enforcement, GroupKind, Model, ObjectRef, PolicyStatus, Scope};
 use serde::Serialize;
 
@@ -13,12 +13,12 @@ use crate::snapshot::{Snapshot, group_kind};
 use crate::status::{PolicyStatusDocument, with_coverage};
 use crate::target_text::target_text;
 
-/// What to list.
+/// Selects the items of a list.
 #[derive(Clone, Debug, Default)]
 pub struct GetQuery {
     /// Only this policy kind: by its kind, plural or short name.
     pub kind: Option<String>,
-    /// Only what is in this namespace.
+    /// Only objects in this namespace.
     pub namespace: Option<String>,
 }
 
@@ -30,11 +30,11 @@ pub struct PolicyItem {
     pub policy: ObjectRef,
     /// Its kind.
     pub policy_kind: GroupKind,
-    /// Its targets as it writes them.
+    /// Its targets, as written in it.
     pub targets: Vec<String>,
     /// Whether it is accepted.
     pub accepted: bool,
-    /// Whether all of it, a part of it or nothing of it is in force.
+    /// How much of it is in force.
     pub enforcement: Enforcement,
     /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,20 +63,38 @@ pub struct PolicyKindItem {
     pub versions: Vec<String>,
     /// `Direct` or `Inherited`.
     pub class: String,
-    /// The levels that its policies pass through.
+    /// The levels of its hierarchy.
     pub hierarchy: Vec<String>,
-    /// What its policies can target.
+    /// The levels and kinds that its policies can target.
     pub targets: Vec<String>,
-    /// What its policies take effect on.
+    /// The levels that have effective policies.
     pub effective_target: Vec<String>,
-    /// Which of two policies on one target counts.
+    /// Which of two policies on one target wins.
     pub same_level: String,
-    /// How its policies merge. The first is the default.
+    /// Its merge strategies. The first is the default.
     pub strategies: Vec<String>,
-    /// Where its description comes from.
+    /// The origin of its description.
     pub from: String,
-    /// How many policies of it the input has.
+    /// The number of its policies in the input.
     pub policies: usize,
+    /// The settings of its controller, with their effective values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<KindSetting>,
+}
+
+/// A setting of the controller that handles the policies of a kind.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KindSetting {
+    /// The field of the PolicyKind that it sets.
+    pub sets: &'static str,
+    /// The effective value: none, one, or several.
+    pub value: Vec<String>,
+    /// The object that has it. Without one, the value is assumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_in: Option<ObjectRef>,
+    /// The objects that can have it.
+    pub looked_for: String,
 }
 
 /// A scope of the document `ScopeList`.
@@ -88,7 +106,7 @@ pub struct ScopeItem {
     /// The scope.
     #[serde(flatten)]
     pub scope: ScopeDocument,
-    /// The policies that set something in it.
+    /// The policies that set a value in it.
     pub policies: Vec<ObjectRef>,
 }
 
@@ -120,12 +138,15 @@ pub fn policies(snapshot: &Snapshot, query: &GetQuery) -> Result<List<Vec<Policy
     Ok(List::new("PolicyList", statuses.iter().zip(documents).map(item).collect()))
 }
 
-/// All policy kinds, those that the input has policies of first.
+/// All policy kinds, those with policies in the input first.
 pub fn kinds(snapshot: &Snapshot, query: &GetQuery) -> Result<List<Vec<PolicyKindItem>>, QueryError> {
     let mut policies: HashMap<KindId, usize> = HashMap::new();
     snapshot.engine.policies().for_each(|(_, policy)| *policies.entry(policy.kind).or_default() += 1);
     let kinds = snapshot.kinds(query.kind.as_deref())?.into_iter();
-    let item = |(id, kind)| PolicyKindItem::new(kind, policies.get(&id).copied().unwrap_or_default());
+    let item = |(id, kind)| {
+        let settings = snapshot.engine.kinds().settings(id);
+        PolicyKindItem::new(kind, policies.get(&id).copied().unwrap_or_default(), settings)
+    };
     let mut items: Vec<PolicyKindItem> = kinds.map(item).collect();
     items.sort_by_key(|kind| kind.policies == 0);
     Ok(List::new("PolicyKindList", items))
@@ -138,7 +159,7 @@ pub fn kind_documents(snapshot: &Snapshot, query: &GetQuery) -> Result<Vec<Strin
 }
 
 impl PolicyKindItem {
-    fn new(kind: &PolicyKind, policies: usize) -> PolicyKindItem {
+    fn new(kind: &PolicyKind, policies: usize, settings: &[ResolvedSetting]) -> PolicyKindItem {
         let names = |levels: &[LevelName]| levels.iter().map(ToString::to_string).collect();
         PolicyKindItem {
             name: kind.name.to_string(),
@@ -159,6 +180,18 @@ impl PolicyKindItem {
                 KindOrigin::Inferred(crd) => format!("CRD {crd}"),
             },
             policies,
+            settings: settings.iter().map(KindSetting::new).collect(),
+        }
+    }
+}
+
+impl KindSetting {
+    fn new(setting: &ResolvedSetting) -> KindSetting {
+        KindSetting {
+            sets: setting.sets.name(),
+            value: setting.value.iter().map(ToString::to_string).collect(),
+            found_in: setting.found_in.clone(),
+            looked_for: setting.object.to_string(),
         }
     }
 }
@@ -173,14 +206,14 @@ pub struct Scopes<'s> {
 }
 
 impl<'s> Scopes<'s> {
-    /// Finds the scopes that a query asks for.
+    /// Finds the scopes that a query selects.
     pub fn find(snapshot: &'s Snapshot, query: &GetQuery) -> Result<Scopes<'s>, QueryError> {
         let focus = Focus::Everything { namespace: query.namespace.clone() };
         let models = focus.models(snapshot, query.kind.as_deref())?;
         Ok(Scopes { snapshot, focus, models, namespace: query.namespace.clone() })
     }
 
-    /// The document `ScopeList`. Items are made while it is serialized.
+    /// The document `ScopeList`. Items are created while it is serialized.
     pub fn list(&self) -> List<impl Serialize> {
         List::new("ScopeList", Stream::new(|found: &mut dyn FnMut(ScopeItem)| self.for_each(found)))
     }
@@ -194,7 +227,7 @@ impl<'s> Scopes<'s> {
         }
     }
 
-    /// The first `most` scopes, or one more, and how many more there are.
+    /// The first `most` scopes, or one more, and the number of further ones.
     pub fn first(&self, most: usize) -> (Vec<ScopeItem>, usize) {
         let total: usize = self.models.iter().map(|model| self.count(model)).sum();
         let shown = cut(total, most);
@@ -212,14 +245,14 @@ impl<'s> Scopes<'s> {
         (items, total - shown)
     }
 
-    /// How many scopes of a kind there are. They are counted without being listed.
+    /// The number of scopes of a kind, without listing them.
     fn count(&self, model: &Model) -> usize {
         let targets = targets_in(self.snapshot, model, self.namespace.as_deref());
         let chains = targets.flat_map(|target| model.chains_at(self.snapshot.engine.view(), target));
         chains.fold(0, |sum: usize, (_, scopes)| sum.saturating_add(usize::try_from(*scopes).unwrap_or(usize::MAX)))
     }
 
-    /// Whether there are no policies whose scopes could be listed.
+    /// Whether there are no policies.
     pub fn has_no_policies(&self) -> bool {
         self.models.is_empty()
     }

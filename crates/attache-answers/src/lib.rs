@@ -1,9 +1,9 @@
 //! The answers of Attaché as typed, serializable documents.
 //!
-//! An [`Engine`](attache_engine::Engine) knows which policies are in force. This crate puts questions to it that
-//! people ask, and returns a document for each. A document owns its data, serializes to the JSON that `attache -o json`
-//! prints, and is what the command line, a web page or an API renders. Nothing here prints, reads files or knows of a
-//! terminal.
+//! An [`Engine`](attache_engine::Engine) computes which policies are in force. This crate answers the questions that
+//! users have about them, and returns a document for each. A document owns its data and serializes to the JSON that
+//! `attache -o json` prints. The command line, the web page and the API are front ends of these documents. Nothing here
+//! prints, reads files or depends on a terminal.
 //!
 //! ```text
 //! Snapshot: an engine, and ──┐
@@ -15,9 +15,9 @@
 //!                                   status      StatusList               topology Topology
 //! ```
 //!
-//! There is a module for each question, with a function or a type that takes a [`Snapshot`] and a query. Names stay typed
-//! ([`NodeRef`](attache_engine::NodeRef), [`ObjectRef`](attache_engine::ObjectRef)) until they are
-//! serialized. A query that names something that does not exist is a [`QueryError`], which says what is near.
+//! There is a module for each question, with a function or a type that takes a [`Snapshot`] and a query. Names stay
+//! typed ([`NodeRef`](attache_engine::NodeRef), [`ObjectRef`](attache_engine::ObjectRef)) until they are serialized. A
+//! query for something that does not exist returns a [`QueryError`] with suggestions.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -72,28 +72,42 @@ pub mod effective;
 mod error;
 pub mod explain;
 pub mod get;
+pub mod in_force;
 mod inline;
 mod kind_summary;
+pub mod lineage;
 pub mod lint;
+mod loss;
+pub mod matrix;
 mod object_query;
+pub mod picture;
 pub mod plan;
 mod provenance;
 pub mod reach;
+mod redaction;
 pub mod request;
+pub mod samples;
 pub mod scopes;
 mod snapshot;
+mod spec_lines;
 pub mod status;
 mod suggestions;
+pub mod summary;
 mod target_text;
 pub mod topology;
+mod unknown;
 pub mod watch;
 
 pub use coverage::{RuleCounts, TargetCounts};
 pub use document::{API_VERSION, List, Stream};
 pub use error::{ObjectNotFound, QueryError};
 pub use inline::inline;
+pub use loss::LossSentence;
 pub use object_query::ObjectQuery;
 pub use plan::is_cluster_scoped;
-pub use provenance::{LastChange, ManagedBy};
+pub use provenance::{LastChangeDocument, ManagedBy};
+pub use redaction::REDACTED;
 pub use snapshot::Snapshot;
+pub use spec_lines::{SpecLine, spec_lines, value_lines};
 pub use suggestions::{did_you_mean, first_of, one_of};
+pub use unknown::UnknownDocument;

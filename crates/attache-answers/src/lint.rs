@@ -1,4 +1,4 @@
-//! Lint findings: what is wrong, or has no effect.
+//! Lint findings: mistakes, and parts of the input that have no effect.
 
 use attache_engine::lint::{self, Finding};
 use attache_engine::{ObjectRef, Path, Severity};
@@ -13,12 +13,12 @@ use crate::snapshot::Snapshot;
 pub struct FindingList {
     api_version: &'static str,
     kind: &'static str,
-    /// The findings, sorted by file and place.
+    /// The findings, sorted by file and location.
     pub items: Vec<FindingDocument>,
-    /// How many objects were checked.
+    /// The number of objects that were checked.
     #[serde(skip)]
     pub objects: usize,
-    /// How many of them are policies.
+    /// The number of policies among them.
     #[serde(skip)]
     pub policies: usize,
 }
@@ -28,9 +28,9 @@ pub struct FindingList {
 pub struct FindingDocument {
     /// The rule.
     pub id: &'static str,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// The object that it is about.
+    /// The object that it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectRef>,
     /// The field of the object.
@@ -50,7 +50,7 @@ pub struct FindingDocument {
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// The reason that the object gives for ignoring the finding.
+    /// The reason that the object gives for suppressing the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<String>,
     /// The number of the document in its file, from 1.
@@ -58,7 +58,7 @@ pub struct FindingDocument {
     pub document: Option<u32>,
 }
 
-/// Everything that is wrong or has no effect, in one namespace or in all.
+/// All findings, in one namespace or in all.
 pub fn lint(snapshot: &Snapshot, namespace: Option<&str>) -> FindingList {
     let is_in = |finding: &Finding| {
         let object = finding.problem.object.as_ref();

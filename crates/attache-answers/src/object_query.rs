@@ -54,13 +54,31 @@ impl ObjectQuery {
         Ok((ObjectQuery { kind: KindQuery::parse(kind), namespace, name: name.to_owned(), section }, rest))
     }
 
-    /// The object of a kind that has a name, as `NAME` or `NAMESPACE/NAME`.
+    /// The query that names just this node.
+    pub fn exactly(node: &NodeRef) -> ObjectQuery {
+        let ObjectRef { group, kind, namespace, name, .. } = &node.object;
+        ObjectQuery::named(&format!("{kind}.{group}"), namespace, name, node.section.as_deref())
+    }
+
+    /// The query for an object with this name, which may contain any character. The kind is written as in `httproute`
+    /// or `HTTPRoute.gateway.networking.k8s.io`; `Service.` is the kind of the core group. The namespace of a
+    /// cluster-scoped object is empty.
+    pub fn named(kind: &str, namespace: &str, name: &str, section: Option<&str>) -> ObjectQuery {
+        ObjectQuery {
+            kind: KindQuery::parse(kind),
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+            section: section.map(str::to_owned),
+        }
+    }
+
+    /// The object of a kind with a name, as `NAME` or `NAMESPACE/NAME`.
     pub(crate) fn of_kind(kind: &str, name: &str) -> Result<ObjectQuery, QueryError> {
         format!("{kind}/{name}").parse()
     }
 
-    /// Finds the object. Without a namespace, in the query or in `namespace`, a name that only one object has is
-    /// enough: files have no current namespace. Of several, the one in the namespace `default` is found.
+    /// Finds the object. Without a namespace, in the query or in `namespace`, a unique name is enough, because files
+    /// have no current namespace. Of several objects, the one in the namespace `default` is found.
     pub fn find(&self, objects: &Objects, topology: &Topology, namespace: Option<&str>) -> Result<NodeRef, QueryError> {
         let candidates = Candidates::of_kind(&self.kind, objects, topology)?;
         let named = candidates.ids(|id| id.name == self.name);
@@ -114,12 +132,12 @@ impl FromStr for ObjectQuery {
     }
 }
 
-/// Everything of the kind that a query names.
+/// All objects of the kind that a query names.
 struct Candidates<'a> {
     objects: &'a Objects,
     topology: &'a Topology,
     kind: &'a str,
-    /// Group and kind: kinds of several groups can have one name.
+    /// Group and kind: kinds of several groups can have the same name.
     kinds: Vec<(&'a str, &'a str)>,
 }
 
@@ -138,7 +156,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Those for which `is_wanted` holds, sorted.
+    /// The objects for which `is_wanted` is true, sorted.
     fn ids(&self, is_wanted: impl Fn(&ObjectRef) -> bool) -> Vec<&'a ObjectRef> {
         let objects = self.kinds.iter().flat_map(|(group, kind)| self.objects.each_of_kind(group, kind));
         let virtual_objects = self.topology.implied().filter(|id| self.kinds.contains(&(&id.group, &id.kind)));
@@ -163,7 +181,7 @@ fn find_section(id: &ObjectRef, name: &str, objects: &Objects, topology: &Topolo
     }
 }
 
-/// As it is parsed.
+/// The form that is parsed.
 impl fmt::Display for ObjectQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/", self.kind)?;
@@ -192,7 +210,7 @@ mod tests {
             ObjectRef::new(GATEWAY, "Gateway", "shop", "main"),
             ObjectRef::new("networking.istio.io", "Gateway", "shop", "main"),
         ];
-        let object = |ObjectRef { group, kind, namespace, name }| {
+        let object = |ObjectRef { group, kind, namespace, name, .. }| {
             let metadata = format!(r#"{{"namespace": "{namespace}", "name": "{name}"}}"#);
             let document = format!(r#"{{"apiVersion": "{group}/v1", "kind": "{kind}", "metadata": {metadata}}}"#);
             Object::from_json_str(&document).unwrap()
@@ -208,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_found_by_every_way_to_write_it() {
+    fn an_object_is_found_in_every_notation() {
         for words in ["httproute/cakes", "httproutes cakes", "HTTPRoute/baker/cakes", "httproute baker/cakes"] {
             assert_eq!(find(words, None).as_deref(), Ok("HTTPRoute/baker/cakes"), "{words}");
         }
@@ -225,13 +243,13 @@ mod tests {
     }
 
     #[test]
-    fn a_typo_is_answered_with_what_is_near() {
+    fn a_typo_gets_suggestions() {
         assert!(find("htproute/cakes", None).is_err_and(|text| text.contains("did you mean `httproute`")));
         assert!(
             find("httproute/caeks", None).is_err_and(|text| text.contains("did you mean `HTTPRoute/baker/cakes`?"))
         );
         assert!(find("httproute/cakes", Some("shop")).is_err_and(|text| text.contains("`HTTPRoute/baker/cakes`")));
-        assert!(find("svc/cakes", None).is_err_and(|text| text.contains("the input has no Service")));
+        assert!(find("svc/cakes", None).is_err_and(|text| text.contains("there are no Services")));
         assert!(find("cakes", None).is_err_and(|text| text.contains("KIND/NAME")));
     }
 }

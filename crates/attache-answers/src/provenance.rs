@@ -1,28 +1,28 @@
-//! Where an object is edited: what manages it, as its labels, annotations and owners tell.
+//! The tools that manage an object, according to its labels, annotations and owners.
 
 use attache_engine::Object;
 use serde::Serialize;
 
-/// Who changed an object last, and when.
+/// The last change of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LastChange {
+pub struct LastChangeDocument {
     /// The field manager.
     pub manager: String,
     /// The time.
     pub time: String,
 }
 
-pub(crate) fn last_change(object: &Object) -> Option<LastChange> {
+pub(crate) fn last_change(object: &Object) -> Option<LastChangeDocument> {
     let change = object.last_change.as_deref()?;
-    Some(LastChange { manager: change.manager.to_string(), time: change.time.to_string() })
+    Some(LastChangeDocument { manager: change.manager.to_string(), time: change.time.to_string() })
 }
 
 /// A tool that manages an object. It reverts edits of the object itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ManagedBy {
-    /// What manages it, as in `Helm release`, or the kind of an owner.
+    /// The type of tool, as in `Helm release`, or the kind of an owner.
     pub kind: String,
-    /// Its name, with the namespace if that is known.
+    /// Its name, with the namespace if it is known.
     pub name: String,
 }
 
@@ -32,7 +32,7 @@ impl std::fmt::Display for ManagedBy {
     }
 }
 
-/// Tools that mark what they manage with a label or annotation for their name and one for their namespace.
+/// Tools that mark the objects they manage with a label or annotation for their name and one for their namespace.
 const MARKS: [(&str, &str, &str); 4] = [
     ("Helm release", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"),
     ("Flux Kustomization", "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"),
@@ -43,7 +43,7 @@ const MARKS: [(&str, &str, &str); 4] = [
 /// `application:group/Kind:namespace/name`, as Argo CD tracks objects by default.
 const TRACKING_ID: &str = "argocd.argoproj.io/tracking-id";
 
-/// Everything that manages an object, as far as the object says.
+/// Everything that manages an object, according to the object.
 pub(crate) fn managed_by(object: &Object) -> Vec<ManagedBy> {
     let mark = |key: &str| object.annotation(key).or_else(|| object.label(key)).filter(|value| !value.is_empty());
     let mut found: Vec<ManagedBy> = Vec::new();

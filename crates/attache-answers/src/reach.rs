@@ -1,20 +1,23 @@
 //! Where a policy applies, what it affects, and which policies override it where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use attache_engine::{Level, NodeId, NodeRef, ObjectRef, Path, PolicyId, Reach, ReachPart, Scope};
+use attache_engine::{
+    Enforcement, Level, NodeId, NodeRef, ObjectRef, Path, PolicyId, PolicyStatus, Reach, ReachPart, Scope,
+};
 use serde::Serialize;
 
+use crate::coverage::{RuleCounts, TargetCounts};
 use crate::document::API_VERSION;
 use crate::effective::LostPath;
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
 use crate::scopes::ScopeDocument;
 use crate::snapshot::Snapshot;
-use crate::status::{PolicyStatusDocument, with_coverage};
+use crate::status::{Accepted, PolicyStatusDocument, ScopeCountsDocument, SupersededDocument, with_coverage};
 use crate::suggestions::nearest_rules;
 
-/// Which policy to look at.
+/// The policy of the question.
 #[derive(Clone, Debug)]
 pub struct ReachQuery {
     /// The policy.
@@ -35,9 +38,9 @@ pub struct ReachDocument {
     pub policy: ObjectRef,
     /// Everything at or below its targets in the scopes where some of it is in force.
     pub affected: Vec<NodeRef>,
-    /// What becomes of it, for each group of scopes in which that is the same.
+    /// Its scopes, grouped by the rules that are in force.
     pub parts: Vec<ReachPartDocument>,
-    /// How many nodes of each kind it affects.
+    /// The number of affected nodes of each kind.
     #[serde(skip)]
     pub affected_counts: Vec<NodeCount>,
     /// Its status.
@@ -49,32 +52,77 @@ pub struct ReachDocument {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReachPartDocument {
-    /// How many scopes there are.
+    /// The number of scopes.
     pub scopes: usize,
     /// The effective targets of the scopes.
     pub targets: Vec<NodeRef>,
-    /// The scopes that end at targets where scopes of other parts end, too.
+    /// The scopes that end at targets where scopes of other parts, or scopes without the policy, end too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<ScopeDocument>,
     /// The rules that are in force. An empty path is the whole policy.
     pub in_force: Vec<Path>,
-    /// The rules that are not.
+    /// The rules that are not in force.
     pub lost: Vec<LostPath>,
     /// The targets at which no scope of another part ends.
     #[serde(skip)]
     pub whole_targets: Vec<NodeRef>,
 }
 
-/// How many nodes of a kind there are.
+/// How far one rule of a policy is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleReach {
+    /// The rule. An empty path is the whole policy.
+    pub path: Path,
+    /// The number of targets on which it is in force.
+    pub in_force: usize,
+    /// The number of targets that the policy reaches.
+    pub total: usize,
+    /// Why it is not in force on the others, each reason once.
+    pub lost: Vec<LostPath>,
+}
+
+/// The number of nodes of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NodeCount {
-    /// What they are: `Gateway`, `HTTPRoute rule`.
+    /// The kind: `Gateway`, `HTTPRoute rule`.
     pub kind: String,
-    /// How many there are.
+    /// The number.
     pub count: usize,
 }
 
-/// Where a policy applies.
+/// The reach of a policy, in numbers. Its cost does not depend on the number of scopes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReachSummary {
+    /// Whether the policy is accepted.
+    pub accepted: Accepted,
+    /// Whether all of it, a part of it or nothing of it is in force.
+    pub enforcement: Enforcement,
+    /// In how many scopes it is in force.
+    pub scopes: ScopeCountsDocument,
+    /// On how many effective targets it is in force.
+    pub effective_targets: TargetCounts,
+    /// How many of its rules are in force.
+    pub rules: RuleCounts,
+    /// The policies that override it, or a part of it.
+    pub by: Vec<ObjectRef>,
+    /// Which parts of it are overridden somewhere, and by which policy.
+    pub superseded: Vec<SupersededDocument>,
+}
+
+/// The reach of policies, in their order.
+pub fn reach_summaries(snapshot: &Snapshot, policies: &[PolicyId]) -> Vec<ReachSummary> {
+    let statuses: Vec<PolicyStatus> = policies.iter().map(|policy| snapshot.engine.policy_status(*policy)).collect();
+    let summary = |status: PolicyStatusDocument| {
+        let PolicyStatusDocument { accepted, enforcement, by, scopes, effective_targets, rules, superseded, .. } =
+            status;
+        let (effective_targets, rules) = (effective_targets.unwrap_or_default(), rules.unwrap_or_default());
+        ReachSummary { accepted, enforcement, scopes, effective_targets, rules, by, superseded }
+    };
+    with_coverage(snapshot, &statuses).into_iter().map(summary).collect()
+}
+
+/// The reach of a policy.
 pub fn reach(snapshot: &Snapshot, query: &ReachQuery) -> Result<ReachDocument, QueryError> {
     let policy = snapshot.find_policy(&query.policy, query.namespace.as_deref())?;
     let reach = snapshot.engine.reach(policy, query.rule.as_deref());
@@ -108,6 +156,35 @@ impl ReachDocument {
     }
 }
 
+/// The rules of a policy that applies in these parts. A part of a rule that is lost separately counts as a rule, instead
+/// of the value that contains it.
+pub fn rule_reaches(parts: &[ReachPartDocument]) -> Vec<RuleReach> {
+    let paths = parts.iter().flat_map(|part| part.in_force.iter().chain(part.lost.iter().map(|lost| &lost.path)));
+    let paths: BTreeSet<&Path> = paths.collect();
+    let contains_another = |path: &Path| paths.iter().any(|other| *other != path && other.starts_with(path));
+    let rules = paths.iter().filter(|path| !contains_another(path));
+    rules.map(|path| RuleReach::new(path, parts)).collect()
+}
+
+impl RuleReach {
+    fn new(path: &Path, parts: &[ReachPartDocument]) -> RuleReach {
+        let (mut in_force, mut lost): (usize, Vec<LostPath>) = (0, Vec::new());
+        for part in parts {
+            if part.in_force.iter().any(|it| path.starts_with(it)) {
+                in_force += part.targets.len();
+            }
+            for it in part.lost.iter().filter(|it| path.starts_with(&it.path)) {
+                let is_told = |told: &LostPath| (&told.by, told.reason) == (&it.by, it.reason);
+                if !lost.iter().any(is_told) {
+                    lost.push(it.clone());
+                }
+            }
+        }
+        let total = parts.iter().map(|part| part.targets.len()).sum();
+        RuleReach { path: path.clone(), in_force, total, lost }
+    }
+}
+
 impl ReachPartDocument {
     fn new(snapshot: &Snapshot, reach: &Reach, part: &ReachPart) -> ReachPartDocument {
         let is_divided = |scope: &&Scope| scope.end().is_some_and(|end| reach.divided.contains(&end));
@@ -124,15 +201,20 @@ impl ReachPartDocument {
     }
 }
 
-/// How many nodes of each kind there are, the highest level first.
+/// The number of nodes of each kind, the highest level first.
 pub(crate) fn node_counts(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeCount> {
-    let mut counts: BTreeMap<String, (Level, usize)> = BTreeMap::new();
+    let topology = snapshot.engine.topology();
+    let mut by_level: HashMap<(Level, &str), (NodeId, usize)> = HashMap::new();
     for node in nodes {
-        let level = snapshot.engine.topology()[*node].level;
+        let kind = topology.id(snapshot.engine.objects(), *node).kind.as_str();
+        by_level.entry((topology[*node].level, kind)).or_insert((*node, 0)).1 += 1;
+    }
+    let mut counts: BTreeMap<String, (Level, usize)> = BTreeMap::new();
+    for ((level, _), (node, number)) in by_level {
         // A Service that is the parent of routes has a node of another level.
-        let (highest, count) = counts.entry(snapshot.node_kind(*node)).or_insert((level, 0));
+        let (highest, count) = counts.entry(snapshot.node_kind(node)).or_insert((level, 0));
         *highest = level.min(*highest);
-        *count += 1;
+        *count += number;
     }
     let mut counts: Vec<(Level, NodeCount)> =
         counts.into_iter().map(|(kind, (level, count))| (level, NodeCount { kind, count })).collect();

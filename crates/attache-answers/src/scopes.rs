@@ -1,7 +1,9 @@
-//! Scopes: the paths along which policies meet, which of them a question is about, and which have the same answer.
+//! Scopes: the paths along which policies apply together, which of them a question concerns, and which have the same
+//! answer.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
+use std::ops::ControlFlow;
 
 use attache_engine::kinds::KindId;
 use attache_engine::{ChainId, EffectivePolicy, Link};
@@ -13,8 +15,8 @@ use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
 use crate::snapshot::Snapshot;
 
-/// A scope: a path of nodes from a root, such as a GatewayClass, to an effective target, such as a backend. The policies
-/// along the path meet at its end.
+/// A scope: a path of nodes from a root, such as a GatewayClass, to an effective target, such as a backend. The
+/// policies along the path are merged for its end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ScopeDocument {
     /// The nodes, from the root to the effective target.
@@ -29,7 +31,7 @@ impl ScopeDocument {
         ScopeDocument { scope: snapshot.node_refs(&scope.nodes), from: scope.from.map(|it| snapshot.node_ref(it)) }
     }
 
-    /// The path on one line. Namespaces, and objects that are followed by a section of theirs, are left out.
+    /// The path on one line. Namespaces, and objects that are followed by one of their sections, are left out.
     pub fn path(&self) -> String {
         let is_shown = |at: usize, node: &NodeRef| {
             let next = self.scope.get(at + 1);
@@ -50,49 +52,51 @@ impl fmt::Display for ScopeDocument {
     }
 }
 
-/// Where an answer holds: the effective targets of its scopes.
+/// The effective targets that an answer applies to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extent {
-    /// How many scopes there are.
+    /// The number of scopes.
     pub scopes: u64,
-    /// How many effective targets they end at.
+    /// The number of effective targets.
     pub target_count: usize,
-    /// What the targets are, if all are the same: `Service`, `HTTPRoute rule`.
+    /// The kind of the targets, if all have the same: `Service`, `HTTPRoute rule`.
     pub target_kind: Option<String>,
     /// The first targets.
-    pub places: Vec<Place>,
-    /// How many targets `places` covers.
+    pub places: Vec<TargetOrPath>,
+    /// The number of targets in `places`.
     pub shown: usize,
     /// The Namespace whose requests the answer is for. `None` means all requests.
     pub from: Option<NodeRef>,
+    /// Whether requests reach the targets. If not, the answer is what would be in force.
+    pub reached: bool,
 }
 
 /// A target, or one of the paths to a target whose answer depends on the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Place {
+pub enum TargetOrPath {
     /// Every path to the target.
     Target(NodeRef),
     /// One path.
     Path(ScopeDocument),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TargetOrPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Target(target) => target.fmt(f),
-            Place::Path(scope) => scope.fmt(f),
+            TargetOrPath::Target(target) => target.fmt(f),
+            TargetOrPath::Path(scope) => scope.fmt(f),
         }
     }
 }
 
-/// The part of the topology that a question is about.
+/// The part of the topology that a question concerns.
 #[derive(Clone, Debug)]
 pub(crate) enum Focus {
     /// Every effective target, in one namespace or in all.
     Everything { namespace: Option<String> },
-    /// What these nodes hand down to everything below them.
+    /// What everything below these nodes inherits from them.
     At(Vec<NodeId>),
     /// The effective targets at these nodes or below them, for requests that pass through the nodes.
     Through(Vec<NodeId>),
@@ -128,7 +132,7 @@ impl ScopeGroups {
         }
     }
 
-    /// The groups in which policies meet.
+    /// The groups that have policies.
     pub fn with_policies(self, snapshot: &Snapshot, model: &Model) -> Vec<ScopeGroup> {
         let has_policies = |group: &ScopeGroup| {
             group.chain != ChainId::EMPTY && has_content(model.effective(snapshot.engine.view(), group.chain))
@@ -138,7 +142,7 @@ impl ScopeGroups {
 }
 
 impl ScopeGroup {
-    /// Where the group's answer holds, with the names of at most `most` targets, or one more.
+    /// The targets of the group, with the names of at most `most` targets, or one more.
     pub fn extent(&self, snapshot: &Snapshot, model: &Model, most: usize) -> Extent {
         let shown = cut(self.targets.len(), most);
         let places = self.targets[..shown].iter().flat_map(|target| self.places(snapshot, model, *target, most));
@@ -149,29 +153,40 @@ impl ScopeGroup {
             places: places.collect(),
             shown,
             from: consumer(model, self.chain).map(|namespace| snapshot.node_ref(namespace)),
+            reached: is_reached(snapshot, &self.targets),
         }
     }
 
-    /// A target. If its answer depends on the path to it, the paths with this one.
-    fn places(&self, snapshot: &Snapshot, model: &Model, target: NodeId, most: usize) -> Vec<Place> {
+    /// The same with targets only, whether or not their answers depend on the paths to them.
+    pub fn extent_of_targets(&self, snapshot: &Snapshot, model: &Model, most: usize) -> Extent {
+        let shown = cut(self.targets.len(), most);
+        let places = self.targets[..shown].iter().map(|target| TargetOrPath::Target(snapshot.node_ref(*target)));
+        Extent { places: places.collect(), shown, ..self.extent(snapshot, model, 0) }
+    }
+
+    /// A target or, if its answer depends on the path, the paths of this group to it.
+    fn places(&self, snapshot: &Snapshot, model: &Model, target: NodeId, most: usize) -> Vec<TargetOrPath> {
         let view = snapshot.engine.view();
         let mut paths = Vec::new();
         if model.chains_at(view, target).len() > 1 {
             model.scopes(view, target, &mut |scope| {
                 if scope.chain == self.chain {
-                    // The heading says whose requests are meant.
-                    paths.push(Place::Path(ScopeDocument { scope: snapshot.node_refs(&scope.nodes), from: None }));
+                    // The heading names the namespace that requests come from.
+                    paths.push(TargetOrPath::Path(ScopeDocument {
+                        scope: snapshot.node_refs(&scope.nodes),
+                        from: None,
+                    }));
                 }
             });
         }
         match paths.len() {
             1.. if paths.len() <= most => paths,
-            _ => vec![Place::Target(snapshot.node_ref(target))],
+            _ => vec![TargetOrPath::Target(snapshot.node_ref(target))],
         }
     }
 }
 
-/// What nodes are, if all are the same: `Service`, `HTTPRoute rule`.
+/// The kind of nodes, if all have the same: `Service`, `HTTPRoute rule`.
 pub(crate) fn common_kind(snapshot: &Snapshot, nodes: &[NodeId]) -> Option<String> {
     let mut kinds = BTreeSet::new();
     for node in nodes {
@@ -183,14 +198,14 @@ pub(crate) fn common_kind(snapshot: &Snapshot, nodes: &[NodeId]) -> Option<Strin
     kinds.pop_first()
 }
 
-/// How many of `count` lines to show where `most` are wanted: one more, if it is the last one. A line that says
-/// `and 1 more` takes as much room as the line that it stands for.
+/// The number of lines to show, of `count`, if `most` are wanted: one more, if it is the last one. A line that says
+/// `and 1 more` would take as much room as the line it replaces.
 pub fn cut(count: usize, most: usize) -> usize {
     if count.saturating_sub(1) <= most { count } else { most }
 }
 
 impl Focus {
-    /// What a query names, or everything.
+    /// The focus of a query. Without an object, it is everything.
     pub fn find(
         snapshot: &Snapshot,
         object: Option<&ObjectQuery>,
@@ -203,7 +218,7 @@ impl Focus {
     }
 
     /// For a route, rule or backend: the policies on requests that pass through it. For everything above routes: what
-    /// it hands down to objects that have no policies of their own. For a Namespace: the policies in it.
+    /// objects below it inherit if they have no policies of their own. For a Namespace: the policies in it.
     pub fn on(snapshot: &Snapshot, object: &NodeRef) -> Focus {
         let nodes = snapshot.nodes(object);
         let level = |node: &NodeId| snapshot.engine.topology()[*node].level;
@@ -213,7 +228,7 @@ impl Focus {
         if nodes.iter().any(|node| level(node) >= Level::Route) { Focus::Through(nodes) } else { Focus::At(nodes) }
     }
 
-    /// The models of the policy kinds that are called `name`, or of all, as far as they concern the focus.
+    /// The models of the policy kinds with a name, or of all, restricted to the focus.
     pub fn models(&self, snapshot: &Snapshot, name: Option<&str>) -> Result<Vec<Model>, QueryError> {
         let engine = &snapshot.engine;
         let kinds = snapshot.kinds(name)?.into_iter().map(|(id, _)| engine.kinds().leader(id));
@@ -232,32 +247,46 @@ impl Focus {
 
     /// Calls `found` with every scope of one kind.
     pub fn for_each_scope(&self, snapshot: &Snapshot, model: &Model, found: &mut impl FnMut(Scope)) {
+        _ = self.try_each_scope(snapshot, model, &mut |scope| {
+            found(scope);
+            ControlFlow::Continue(())
+        });
+    }
+
+    /// As [`Focus::for_each_scope`], until `found` breaks.
+    pub fn try_each_scope(
+        &self,
+        snapshot: &Snapshot,
+        model: &Model,
+        found: &mut impl FnMut(Scope) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let view = snapshot.engine.view();
+        let all = |_: NodeId| true;
         match self {
-            Focus::Everything { namespace } => {
-                for target in targets_in(snapshot, model, namespace.as_deref()) {
-                    model.scopes(view, target, found);
-                }
-            }
-            Focus::At(nodes) => nodes.iter().for_each(|node| model.scopes(view, *node, found)),
+            Focus::Everything { namespace } => targets_in(snapshot, model, namespace.as_deref())
+                .try_for_each(|target| model.try_scopes_within(view, target, &all, found)),
+            Focus::At(nodes) => nodes.iter().try_for_each(|node| model.try_scopes_within(view, *node, &all, found)),
             Focus::Through(nodes) => {
                 let topology = snapshot.engine.topology();
                 let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
-                // A label can put a Gateway before a Service.
+                // A label can place a Gateway in front of a Service.
                 let is_gateway = |node: NodeId| topology[node].level <= Level::Gateway;
                 let is_on_path = |node: NodeId| below.contains(&node) || above.contains(&node) || is_gateway(node);
-                for target in targets_below(snapshot, model, nodes) {
-                    model.scopes_within(view, target, &is_on_path, &mut |scope| {
-                        if scope.nodes.iter().any(|node| nodes.contains(node)) {
-                            found(scope);
-                        }
-                    });
-                }
+                targets_below(snapshot, model, nodes).into_iter().try_for_each(|target| {
+                    model.try_scopes_within(view, target, &is_on_path, &mut |scope| match scope
+                        .nodes
+                        .iter()
+                        .any(|node| nodes.contains(node))
+                    {
+                        true => found(scope),
+                        false => ControlFlow::Continue(()),
+                    })
+                })
             }
         }
     }
 
-    /// The scopes of one kind in which policies meet, grouped by chain.
+    /// The scopes of one kind that have policies, grouped by chain.
     pub fn groups(&self, snapshot: &Snapshot, model: &Model) -> Vec<ScopeGroup> {
         let mut groups = ScopeGroups::default();
         if let Focus::Everything { namespace } = self {
@@ -287,8 +316,8 @@ pub(crate) fn targets_in<'s>(
     model.effective_targets(snapshot.engine.view()).filter(move |node| snapshot.is_in(*node, namespace))
 }
 
-/// The effective targets at `nodes` or below them. Where there are none, the nodes.
-fn targets_below(snapshot: &Snapshot, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
+/// The effective targets at `nodes` or below them. If there are none, the nodes.
+pub(crate) fn targets_below(snapshot: &Snapshot, model: &Model, nodes: &[NodeId]) -> Vec<NodeId> {
     let (view, topology) = (snapshot.engine.view(), snapshot.engine.topology());
     let mut found = Vec::new();
     let mut seen = HashSet::new();
@@ -309,12 +338,19 @@ fn targets_below(snapshot: &Snapshot, model: &Model, nodes: &[NodeId]) -> Vec<No
     found
 }
 
+/// Whether requests reach one of the ends of some scopes. What is above routes hands its policies down, whether or not there
+/// are routes.
+pub(crate) fn is_reached(snapshot: &Snapshot, ends: &[NodeId]) -> bool {
+    let topology = snapshot.engine.topology();
+    ends.iter().any(|end| topology[*end].level < Level::Route || topology.live(*end))
+}
+
 /// The Namespace whose requests a chain is for, if it is not for all.
 pub(crate) fn consumer(model: &Model, chain: ChainId) -> Option<NodeId> {
     model.links(chain).find_map(Link::from)
 }
 
-/// Whether an effective policy sets anything, or anything lost.
+/// Whether an effective policy sets any value, or any value lost.
 pub(crate) fn has_content(effective: &EffectivePolicy) -> bool {
     effective.spec.is_some() || !effective.applied.is_empty() || !effective.superseded.is_empty()
 }

@@ -1,47 +1,62 @@
-//! The state that questions are asked about.
+//! The state that questions concern.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use attache_engine::Engine;
 use attache_engine::kinds::{KindId, PolicyKind, Settings, built_in};
 use attache_engine::nearest;
 use attache_engine::text::described_kind;
 use attache_engine::{GroupKind, Object, ObjectRef, Objects, PolicyId, Problem};
-use attache_engine::{Level, NodeId, NodeRef};
+use attache_engine::{Level, NodeId, NodeRef, TargetStatus};
 use smol_str::SmolStr;
 
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
 
-/// An engine, and what is wrong with the input that it was built from. A clone is cheap.
+/// An engine, and the problems of the input that it was built from. A clone is cheap.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// The engine.
     pub engine: Arc<Engine>,
-    /// What was wrong with the input before the engine was built, such as files that cannot be parsed.
+    /// The problems found before the engine was built, such as files that cannot be parsed.
     pub problems: Arc<[Problem]>,
+    /// Whether documents leave out the values that a PolicyKind lists under `redact`.
+    pub(crate) redacts: bool,
+    target_statuses: Arc<OnceLock<Vec<TargetStatus>>>,
 }
 
 impl Snapshot {
     /// The state of an engine whose input was read with these problems.
     pub fn new(engine: Arc<Engine>, problems: Vec<Problem>) -> Snapshot {
-        Snapshot { engine, problems: problems.into() }
+        Snapshot { engine, problems: problems.into(), redacts: false, target_statuses: Arc::default() }
     }
 
-    /// A state without objects: it has the policy kinds that are built in.
+    /// Computes which policies affect each node, once for all answers. Without it, each answer computes what it needs,
+    /// which takes long for objects that have many others below them.
+    pub fn prepare_target_statuses(&self) {
+        let statuses = || self.engine.rolled_up(self.engine.target_statuses());
+        self.target_statuses.get_or_init(statuses);
+    }
+
+    /// The status of every node, in the order of ids, with sections rolled up, if it is prepared.
+    pub(crate) fn target_statuses(&self) -> Option<&[TargetStatus]> {
+        self.target_statuses.get().map(Vec::as_slice)
+    }
+
+    /// A state without objects. It has the built-in policy kinds.
     pub fn empty() -> Snapshot {
         let (built_in, _) = built_in();
         let engine = Engine::new(Objects::default(), &built_in, Settings::default());
         Snapshot::new(Arc::new(engine), Vec::new())
     }
 
-    /// Everything that is wrong with the input: problems of reading, then those that the engine found.
+    /// All problems of the input: those of reading, then those that the engine found.
     pub fn input_problems(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter().chain(self.engine.problems())
     }
 
-    /// Whether part of the input could not be used. Answers are then about the rest of it.
+    /// Whether part of the input could not be used. Answers then concern the rest.
     pub fn is_incomplete(&self) -> bool {
         self.input_problems().any(Problem::is_error)
     }
@@ -64,7 +79,7 @@ impl Snapshot {
         })
     }
 
-    /// The object, or the section of one, that a query names.
+    /// The object, or section, that a query names.
     pub fn find(&self, query: &ObjectQuery, namespace: Option<&str>) -> Result<NodeRef, QueryError> {
         query.find(self.engine.objects(), self.engine.topology(), namespace)
     }
@@ -75,7 +90,7 @@ impl Snapshot {
         self.engine.find_policy(&object.object).ok_or_else(|| QueryError::NotAPolicy { object: Box::new(object) })
     }
 
-    /// The nodes of the topology that a reference names. A Service that is the parent of routes has two.
+    /// The nodes that a reference names. A Service that is the parent of routes has two.
     pub(crate) fn nodes(&self, object: &NodeRef) -> Vec<NodeId> {
         let topology = self.engine.topology();
         let Some(whole) = topology.find(self.engine.objects(), &object.object) else { return Vec::new() };
@@ -85,7 +100,7 @@ impl Snapshot {
         }
     }
 
-    /// The policy kinds that are called `name`, or all of them.
+    /// The policy kinds with this name, or all of them.
     pub(crate) fn kinds(&self, name: Option<&str>) -> Result<Vec<(KindId, &PolicyKind)>, QueryError> {
         let kinds = self.engine.kinds().iter();
         let Some(name) = name else { return Ok(kinds.collect()) };
@@ -93,8 +108,8 @@ impl Snapshot {
         if found.is_empty() { Err(self.unknown_kind(name)) } else { Ok(found) }
     }
 
-    /// The one policy kind that is called `name`. Of several, the one that the input has policies of, or else the one
-    /// that it describes.
+    /// The policy kind with this name. Of several, the one that the input has policies of, or else the one that it
+    /// describes.
     pub(crate) fn kind_named(&self, name: &str) -> Result<KindId, QueryError> {
         let mut found = self.kinds(Some(name))?;
         let objects = self.engine.objects();
@@ -130,7 +145,7 @@ impl Snapshot {
         nodes.iter().map(|node| self.node_ref(*node)).collect()
     }
 
-    /// What a node is, for a sentence: `Gateway`, `HTTPRoute rule`.
+    /// The kind of a node, for a sentence: `Gateway`, `HTTPRoute rule`.
     pub(crate) fn node_kind(&self, node: NodeId) -> String {
         let topology = self.engine.topology();
         let kind = &topology.id(self.engine.objects(), node).kind;
@@ -142,7 +157,7 @@ impl Snapshot {
         }
     }
 
-    /// The object that a policy is.
+    /// The reference of a policy.
     pub(crate) fn policy_ref(&self, policy: PolicyId) -> ObjectRef {
         self.engine.policy_id(policy).clone()
     }

@@ -1,11 +1,13 @@
 //! The status that each policy and each target should have.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_engine::kinds::KindId;
+use attache_engine::{AncestorStatus, Path, PolicyReport, RejectionReason, StatusCondition};
 use attache_engine::{Enforcement, NodeRef, ObjectRef, PolicyId, PolicyStatus, ScopeCounts, TargetStatus};
-use attache_engine::{RejectionReason, StatusCondition};
+use attache_engine::{SupersededParts, TargetReport};
 use serde::Serialize;
+use smol_str::SmolStr;
 
 use crate::coverage::{Coverage, RuleCounts, TargetCounts, coverage};
 use crate::document::API_VERSION;
@@ -31,23 +33,84 @@ pub struct PolicyStatusDocument {
     pub policy: ObjectRef,
     /// Whether it is accepted.
     pub accepted: Accepted,
-    /// Whether all of it, a part of it or nothing of it is in force.
+    /// How much of it is in force.
     pub enforcement: Enforcement,
     /// The policies that override it, or a part of it.
     pub by: Vec<ObjectRef>,
-    /// In how many scopes it is in force.
+    /// The number of scopes in which it is in force.
     pub scopes: ScopeCountsDocument,
-    /// On how many effective targets it is in force.
+    /// The number of effective targets on which it is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effective_targets: Option<TargetCounts>,
-    /// How many of its rules are in force.
+    /// The number of its rules that are in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<RuleCounts>,
-    /// Its conditions, in the words of its system.
+    /// The parts of it that are overridden somewhere, and by which policy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<SupersededDocument>,
+    /// Its conditions, as its controller reports them.
     pub conditions: Vec<ConditionDocument>,
+    /// Its conditions for each ancestor: each Gateway or mesh Service through which requests arrive.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ancestors: Vec<AncestorDocument>,
+    /// Differences between the reported conditions and what is in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Whether a block of it has a condition.
     #[serde(skip)]
     pub has_condition: bool,
+}
+
+/// Parts of a policy that one other policy overrides.
+#[derive(Clone, Debug, Serialize)]
+pub struct SupersededDocument {
+    /// The other policy. Absent if the target itself sets the parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<ObjectRef>,
+    /// The parts. An empty path is the whole policy.
+    pub paths: Vec<Path>,
+}
+
+/// The status of a policy for one ancestor, as in `status.ancestors`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AncestorDocument {
+    /// The ancestor.
+    pub ancestor_ref: AncestorReference,
+    /// The controller of the ancestor.
+    pub controller_name: SmolStr,
+    /// The conditions for this ancestor.
+    pub conditions: Vec<ConditionDocument>,
+    /// The ancestor.
+    #[serde(skip)]
+    pub ancestor: NodeRef,
+    /// Why the policy is not accepted there, or how much of it is in force.
+    #[serde(skip)]
+    pub word: &'static str,
+    /// Why not all of it is in force.
+    #[serde(skip)]
+    pub message: String,
+    /// Which parts of it are overridden there.
+    #[serde(skip)]
+    pub superseded: Vec<SupersededDocument>,
+}
+
+/// A reference to an ancestor, as in the Gateway API.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AncestorReference {
+    /// The group; empty for the core group.
+    pub group: SmolStr,
+    /// The kind.
+    pub kind: SmolStr,
+    /// The namespace. Absent for a cluster-scoped object.
+    #[serde(skip_serializing_if = "SmolStr::is_empty")]
+    pub namespace: SmolStr,
+    /// The name.
+    pub name: SmolStr,
+    /// The listener, rule or port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section_name: Option<SmolStr>,
 }
 
 /// Whether a policy is accepted.
@@ -57,23 +120,23 @@ pub struct Accepted {
     pub status: &'static str,
     /// `Accepted`, or why it is not.
     pub reason: &'static str,
-    /// More about the reason.
+    /// Details of the reason.
     pub message: String,
     /// Why it is not accepted.
     #[serde(skip)]
     pub refused: Option<RejectionReason>,
 }
 
-/// In how many scopes a policy is in force.
+/// The number of scopes in which a policy is in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ScopeCountsDocument {
     /// All scopes that it reaches.
     pub total: u64,
-    /// Those in which all of it is in force.
+    /// Scopes in which all of it is in force.
     pub enforced: u64,
-    /// Those in which a part of it is in force.
+    /// Scopes in which a part of it is in force.
     pub partial: u64,
-    /// Those in which nothing of it is in force, because other policies override it.
+    /// Scopes in which nothing of it is in force, because other policies override it.
     pub overridden: u64,
 }
 
@@ -100,10 +163,13 @@ pub struct ConditionDocument {
 pub struct TargetStatusDocument {
     /// The node.
     pub target: NodeRef,
-    /// The policies that set something in one of its scopes.
+    /// The policies that set a value in one of its scopes.
     pub affected_by: Vec<ObjectRef>,
     /// Its conditions, one for each kind of policy.
     pub conditions: Vec<ConditionDocument>,
+    /// Annotations with the same content, for an object without `status.conditions`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// The status of all policies and targets, in one namespace or in all.
@@ -122,17 +188,18 @@ pub fn policy_statuses(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<Poli
 
 /// The status of all targets, in one namespace or in all.
 pub fn target_statuses(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<TargetStatusDocument> {
-    let mut statuses = snapshot.engine.target_statuses();
+    let mut statuses = snapshot.engine.rolled_up(snapshot.engine.target_statuses());
     statuses.retain(|status| snapshot.is_in(status.target, namespace));
-    let document = |status: &TargetStatus| TargetStatusDocument {
+    let document = |(status, report): (&TargetStatus, TargetReport)| TargetStatusDocument {
         target: snapshot.node_ref(status.target),
         affected_by: snapshot.policy_refs(&status.affected_by),
-        conditions: documents(snapshot.engine.target_conditions(status)),
+        conditions: documents(report.conditions),
+        annotations: report.annotations,
     };
-    statuses.iter().map(document).collect()
+    statuses.iter().zip(snapshot.engine.target_reports(&statuses)).map(document).collect()
 }
 
-/// Statuses, with how much of each policy is in force.
+/// Statuses with their coverage.
 pub(crate) fn with_coverage(snapshot: &Snapshot, statuses: &[PolicyStatus]) -> Vec<PolicyStatusDocument> {
     let engine = &snapshot.engine;
     let only = match statuses {
@@ -151,11 +218,16 @@ pub(crate) fn with_coverage(snapshot: &Snapshot, statuses: &[PolicyStatus]) -> V
     documents
 }
 
-/// Statuses with conditions, but without how much of each policy is in force.
+/// Statuses with conditions, but without coverage.
 pub(crate) fn without_coverage(snapshot: &Snapshot, statuses: &[PolicyStatus]) -> Vec<PolicyStatusDocument> {
     let mut all = without_conditions(snapshot, statuses);
-    for (document, conditions) in all.iter_mut().zip(snapshot.engine.policy_conditions(statuses)) {
+    for (document, report) in all.iter_mut().zip(snapshot.engine.policy_reports(statuses)) {
+        let PolicyReport { conditions, ancestors, superseded, notes } = report;
         document.conditions = documents(conditions);
+        document.superseded = superseded_documents(snapshot, superseded);
+        let ancestor = |(status, conditions)| AncestorDocument::new(snapshot, status, conditions);
+        document.ancestors = ancestors.into_iter().map(ancestor).collect();
+        document.notes = notes.iter().map(ToString::to_string).collect();
     }
     all
 }
@@ -177,7 +249,10 @@ pub(crate) fn without_conditions(snapshot: &Snapshot, statuses: &[PolicyStatus])
             scopes: ScopeCountsDocument { total, enforced, partial, overridden },
             effective_targets: None,
             rules: None,
+            superseded: Vec::new(),
             conditions: Vec::new(),
+            ancestors: Vec::new(),
+            notes: Vec::new(),
             has_condition: snapshot.engine.policy(status.policy).blocks.iter().any(|block| block.when.is_some()),
         }
     };
@@ -186,6 +261,28 @@ pub(crate) fn without_conditions(snapshot: &Snapshot, statuses: &[PolicyStatus])
 
 pub(crate) fn documents(conditions: Vec<StatusCondition>) -> Vec<ConditionDocument> {
     conditions.into_iter().map(ConditionDocument::from).collect()
+}
+
+fn superseded_documents(snapshot: &Snapshot, superseded: Vec<SupersededParts>) -> Vec<SupersededDocument> {
+    let document =
+        |SupersededParts { by, paths }| SupersededDocument { by: by.map(|by| snapshot.policy_ref(by)), paths };
+    superseded.into_iter().map(document).collect()
+}
+
+impl AncestorDocument {
+    fn new(snapshot: &Snapshot, at: AncestorStatus, conditions: Vec<StatusCondition>) -> AncestorDocument {
+        let AncestorStatus { ancestor, controller_name, status, superseded, .. } = at;
+        let ObjectRef { group, kind, namespace, name, .. } = ancestor.object.clone();
+        AncestorDocument {
+            ancestor_ref: AncestorReference { group, kind, namespace, name, section_name: ancestor.section.clone() },
+            controller_name,
+            conditions: documents(conditions),
+            word: status.refused.map_or(status.enforcement.name(), |reason| reason.name()),
+            message: status.message(),
+            superseded: superseded_documents(snapshot, superseded),
+            ancestor,
+        }
+    }
 }
 
 impl From<StatusCondition> for ConditionDocument {

@@ -1,4 +1,4 @@
-//! Suggestions for names that do not exist: what is near, or what there is.
+//! Suggestions for names that do not exist: similar names, or existing ones.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,7 +30,7 @@ pub fn one_of(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
     }
 }
 
-/// The first `most` names, each in backticks, and how many more there are.
+/// The first `most` names, each in backticks, and the number of further ones.
 pub fn first_of(names: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> String {
     let words: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     let shown = words[..words.len().min(most)].join(", ");

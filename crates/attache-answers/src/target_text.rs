@@ -4,7 +4,7 @@ use attache_engine::{PolicyTarget, TargetSpec};
 
 use crate::inline::inline;
 
-/// A target as its policy writes it: `Gateway/infra/main#https`, `HTTPRoute with {app: shop}`.
+/// A target, as written in its policy: `Gateway/infra/main#https`, `HTTPRoute with {app: shop}`.
 pub(crate) fn target_text(target: &PolicyTarget) -> String {
     let in_section = |section: &Option<_>| section.as_ref().map(|section| format!("#{section}")).unwrap_or_default();
     match &target.spec {

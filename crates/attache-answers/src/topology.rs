@@ -1,4 +1,4 @@
-//! How objects connect, and what is refused.
+//! The links between objects, and refused links.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,12 +11,12 @@ use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
 use crate::snapshot::Snapshot;
 
-/// Which part of the topology to show.
+/// Selects a part of the topology.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyQuery {
-    /// Only what is above and below this object.
+    /// Only the ancestors and descendants of this object.
     pub object: Option<ObjectQuery>,
-    /// The namespace of the object. Without an object: only what is above and below the objects in this namespace.
+    /// The namespace of the object. Without an object: only the ancestors and descendants of objects in this namespace.
     pub namespace: Option<String>,
 }
 
@@ -25,9 +25,9 @@ pub struct TopologyQuery {
 pub struct TopologyGraph {
     /// The nodes. Parents come before their children.
     pub nodes: Vec<GraphNode>,
-    /// The positions of parents and children in `nodes`.
+    /// The indexes of parents and children in `nodes`.
     pub edges: Vec<(usize, usize)>,
-    /// The edges that objects ask for and do not get.
+    /// The refused edges.
     pub refused: Vec<RefusedEdge>,
 }
 
@@ -39,10 +39,10 @@ pub struct GraphNode {
     /// The policies that are attached to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<ObjectRef>,
-    /// Its level. `None` if it does not exist: something refers to it.
+    /// Its level. `None` if it does not exist, but another object refers to it.
     #[serde(skip)]
     pub level: Option<Level>,
-    /// The position of the Namespace that it is in.
+    /// The index of its Namespace.
     #[serde(skip)]
     pub namespace: Option<usize>,
 }
@@ -56,16 +56,16 @@ pub struct Edge {
     pub child: NodeRef,
 }
 
-/// An edge that an object asks for and does not get.
+/// A refused edge.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RefusedEdge {
     /// The parent.
     pub parent: NodeRef,
     /// The child.
     pub child: NodeRef,
-    /// Why it is refused, in the Gateway API's word.
+    /// The reason, as the Gateway API names it.
     pub reason: &'static str,
-    /// More about the reason.
+    /// Details of the reason.
     pub message: String,
 }
 
@@ -79,7 +79,7 @@ pub struct TopologyDocument {
     pub nodes: Vec<GraphNode>,
     /// The edges. A Namespace is the parent of the highest objects in it.
     pub edges: Vec<Edge>,
-    /// The edges that objects ask for and do not get.
+    /// The refused edges.
     pub refused: Vec<RefusedEdge>,
 }
 
@@ -98,7 +98,7 @@ pub fn topology(snapshot: &Snapshot, query: &TopologyQuery) -> Result<TopologyGr
     Ok(TopologyGraph::new(snapshot, &nodes))
 }
 
-/// `nodes` with everything above and below them, parents first.
+/// `nodes` with their ancestors and descendants, parents first.
 fn around(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
     let topology = snapshot.engine.topology();
     let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
@@ -113,7 +113,7 @@ impl TopologyGraph {
             attached.entry(attachment.node).or_default().push(snapshot.policy_ref(attachment.policy));
         }
         let namespaces: BTreeSet<NodeId> = nodes.iter().filter_map(|node| topology.namespace(*node)).collect();
-        // Objects of other kinds are shown if they are connected to something, or have policies.
+        // Objects of other kinds are shown if they have links or policies.
         let is_shown = |node: &NodeId| match topology[*node].level {
             Level::Namespace => false,
             Level::Other if attached.contains_key(node) => true,
@@ -144,7 +144,7 @@ impl TopologyGraph {
         graph
     }
 
-    /// Whether there is nothing in it but Namespaces.
+    /// Whether it contains nothing but Namespaces.
     pub fn is_empty(&self) -> bool {
         self.nodes.iter().all(|node| node.level == Some(Level::Namespace)) && self.refused.is_empty()
     }
@@ -167,7 +167,7 @@ impl TopologyGraph {
         parents
     }
 
-    /// The nodes for which `keep` holds, and the edges between them.
+    /// The nodes for which `keep` is true, and the edges between them.
     pub fn filtered(self, keep: impl Fn(&GraphNode) -> bool) -> TopologyGraph {
         let mut at = vec![None; self.nodes.len()];
         let mut graph = TopologyGraph { refused: self.refused, ..TopologyGraph::default() };
@@ -225,12 +225,12 @@ impl TopologyGraph {
 }
 
 impl GraphNode {
-    /// A node that does not exist: something refers to it.
+    /// A node that does not exist, but that another object refers to.
     pub fn missing(id: NodeRef) -> GraphNode {
         GraphNode { id, policies: Vec::new(), level: None, namespace: None }
     }
 
-    /// What the node is: `Gateway`, `Gateway listener`.
+    /// The kind of the node: `Gateway`, `Gateway listener`.
     pub fn kind(&self) -> String {
         kind_of(&self.id)
     }
@@ -247,7 +247,7 @@ impl From<&RefusedLink> for RefusedEdge {
     }
 }
 
-/// What a node is, by its object and section: `Gateway`, `HTTPRoute rule`.
+/// The kind of a node, by its object and section: `Gateway`, `HTTPRoute rule`.
 pub fn kind_of(node: &NodeRef) -> String {
     let kind = &node.object.kind;
     match node.object_level() {

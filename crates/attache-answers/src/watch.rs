@@ -9,14 +9,14 @@ use attache_engine::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::change::{ChangeGroup, LeafDocument, groups, leaf_documents, scope_documents};
+use crate::change::{ChangeGroup, LeafDocument, groups, leaf_documents, redact_groups, redact_leaves, scope_documents};
 use crate::document::API_VERSION;
 use crate::effective::EffectiveDocument;
 use crate::scopes::ScopeDocument;
 use crate::snapshot::Snapshot;
 use crate::status::{PolicyStatusDocument, without_conditions, without_coverage};
 
-/// Which changes to show.
+/// Selects the changes to show.
 #[derive(Clone, Debug)]
 pub enum ChangeFilter {
     /// Everything, in one namespace or in all.
@@ -24,18 +24,19 @@ pub enum ChangeFilter {
         /// The namespace.
         namespace: Option<String>,
     },
-    /// What concerns one object: scopes that pass through it, values that it sets, its status.
+    /// The changes that concern one object: of scopes that pass through it, of values that it sets, of its status.
     Object(NodeRef),
 }
 
-/// The changes that a batch of edits causes, as far as a filter includes them.
+/// The changes that a batch of edits causes and a filter includes.
 #[derive(Debug)]
 pub struct WatchedChanges<'r> {
     report: &'r Report,
     effective: Vec<EffectiveChange>,
     policies: Vec<StatusChange>,
-    /// The targets that are affected by other policies than before.
+    /// The targets whose affecting policies changed.
     pub targets: Vec<TargetChange>,
+    redacts: bool,
 }
 
 /// A policy whose status changed.
@@ -55,7 +56,7 @@ pub struct PolicyStatusChange {
 pub struct ChangeDocument {
     api_version: &'static str,
     kind: &'static str,
-    /// When it happened.
+    /// The time of the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
     /// What changed.
@@ -73,9 +74,9 @@ pub enum AnyChange {
         policy_kind: GroupKind,
         /// The scopes.
         scopes: Vec<ScopeDocument>,
-        /// What was in force.
+        /// The effective policy before the change.
         before: Option<EffectiveDocument>,
-        /// What is in force.
+        /// The effective policy after the change.
         after: Option<EffectiveDocument>,
         /// The values that changed.
         leaves: Vec<LeafDocument>,
@@ -120,18 +121,27 @@ impl<'r> WatchedChanges<'r> {
         effective.retain(|change| !change.scopes.is_empty());
         policies.retain(|change| filter.includes_object(&change.policy));
         targets.retain(|change| filter.includes(&change.target));
-        WatchedChanges { report, effective, policies, targets }
+        WatchedChanges { report, effective, policies, targets, redacts: false }
+    }
+
+    /// The same without the values that a PolicyKind lists under `redact`.
+    pub fn redacting(self) -> WatchedChanges<'r> {
+        WatchedChanges { redacts: true, ..self }
     }
 
     /// A document for each change: effective policies first, then policies, then targets.
     pub fn documents(&self, time: Option<Timestamp>) -> Vec<ChangeDocument> {
         let [before, after] = self.sides();
-        let effective = self.effective.iter().map(|change| AnyChange::Effective {
-            policy_kind: change.policy_kind.clone(),
-            scopes: scope_documents(&change.scopes),
-            before: effective_document(&before, change, &change.before),
-            after: effective_document(&after, change, &change.after),
-            leaves: leaf_documents(&change.leaves),
+        let effective = self.effective.iter().map(|change| {
+            let mut leaves = leaf_documents(&change.leaves);
+            redact_leaves(&after, &change.policy_kind, &mut leaves);
+            AnyChange::Effective {
+                policy_kind: change.policy_kind.clone(),
+                scopes: scope_documents(&change.scopes),
+                before: effective_document(&before, change, &change.before),
+                after: effective_document(&after, change, &change.after),
+                leaves,
+            }
         });
         let was = self.statuses(|change| &change.before, |statuses| without_coverage(&before, statuses));
         let is = self.statuses(|change| &change.after, |statuses| without_coverage(&after, statuses));
@@ -153,7 +163,10 @@ impl<'r> WatchedChanges<'r> {
 
     /// The changes of effective policies, grouped by the values that changed.
     pub fn groups(&self) -> Vec<ChangeGroup> {
-        groups(&self.effective)
+        let [_, after] = self.sides();
+        let mut groups = groups(&self.effective);
+        redact_groups(&after, &mut groups);
+        groups
     }
 
     /// The policies whose status changed.
@@ -168,10 +181,13 @@ impl<'r> WatchedChanges<'r> {
     }
 
     fn sides(&self) -> [Snapshot; 2] {
-        [&self.report.before, &self.report.after].map(|engine| Snapshot::new(Arc::clone(engine), Vec::new()))
+        [&self.report.before, &self.report.after].map(|engine| {
+            let snapshot = Snapshot::new(Arc::clone(engine), Vec::new());
+            if self.redacts { snapshot.redacting() } else { snapshot }
+        })
     }
 
-    /// The status of each policy on one side. Those that exist there are worked out together.
+    /// The status of each policy on one side. Those that exist there are computed together.
     fn statuses(
         &self,
         side: impl Fn(&StatusChange) -> &Option<PolicyStatus>,
@@ -189,9 +205,8 @@ fn effective_document(
     effective: &Option<Arc<EffectivePolicy>>,
 ) -> Option<EffectiveDocument> {
     let kinds = snapshot.engine.kinds();
-    let kind = kinds.find(&change.policy_kind.group, &change.policy_kind.kind).map(|kind| kinds.get(kind));
-    let accumulates = kind.is_some_and(|kind| kind.accumulates());
-    effective.as_ref().map(|effective| EffectiveDocument::new(snapshot, effective, accumulates))
+    let kind = kinds.get(kinds.find(&change.policy_kind.group, &change.policy_kind.kind)?);
+    effective.as_ref().map(|effective| EffectiveDocument::new(snapshot, effective, kind))
 }
 
 impl ChangeFilter {

@@ -1,4 +1,4 @@
-//! Which cluster is meant, and who asks: what kubectl would use.
+//! The cluster and the user that kubectl would use.
 
 use std::env;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::ClusterError;
 /// The flags of kubectl that choose a cluster and a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// The file to use instead of those that KUBECONFIG names.
+    /// The file to use instead of those in KUBECONFIG.
     pub kubeconfig: Option<PathBuf>,
     /// The context to use instead of the current one.
     pub context: Option<String>,
@@ -25,28 +25,35 @@ pub struct ClientOptions {
     pub impersonate: Option<String>,
     /// The groups to impersonate.
     pub impersonate_groups: Vec<String>,
-    /// How long a single request may take. No limit if it is not given.
+    /// The maximum duration of a single request. Unlimited by default.
     pub request_timeout: Option<Duration>,
 }
 
-/// How long it may take to connect. A server that is there answers much sooner, also from another continent.
+/// The maximum time to connect. A reachable server answers much sooner, even from another continent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is known of a cluster before it is asked anything.
+/// The configuration of a connection.
 pub(crate) struct Configuration {
     pub(crate) client: Config,
-    /// Namespaces that contexts of the same cluster and user name: where a user who may not list namespaces may do
-    /// something.
+    /// Namespaces that contexts of the same cluster and user name. A user who may not list namespaces probably has
+    /// permissions there.
     pub(crate) namespaces: Vec<String>,
 }
 
 impl ClientOptions {
-    /// The namespace of the context, without asking the cluster anything.
+    /// The namespace of the context. No request is sent.
     pub fn default_namespace(&self) -> Result<String, ClusterError> {
-        // A kubeconfig is read from files, and no request is sent: there is nothing to wait for.
+        // A kubeconfig is read from files, and no request is sent: the future is ready at once.
         let loaded = self.load().now_or_never();
         let waits = || Err(ClusterError::Kubeconfig { message: "it cannot be read at once".into() });
         Ok(loaded.unwrap_or_else(waits)?.client.default_namespace)
+    }
+
+    /// A client of the same cluster, for what this crate does not do. It belongs to the runtime that calls this.
+    pub async fn client(&self) -> Result<kube::Client, ClusterError> {
+        let configuration = self.load().await?.client;
+        let server = configuration.cluster_url.to_string();
+        kube::Client::try_from(configuration).map_err(|error| ClusterError::from_client(&error, &server))
     }
 
     pub(crate) async fn load(&self) -> Result<Configuration, ClusterError> {
@@ -61,19 +68,19 @@ impl ClientOptions {
                 Some(self.impersonate_groups.clone()).filter(|groups| !groups.is_empty());
         }
         client.connect_timeout = Some(self.request_timeout.map_or(CONNECT_TIMEOUT, |it| it.min(CONNECT_TIMEOUT)));
-        // Requests are repeated by the connection, which knows how long a user is ready to wait.
+        // The connection repeats requests itself, with limits on the total time.
         client.default_retry = false;
         Ok(configuration)
     }
 
-    /// None if there is no kubeconfig, and none was asked for.
+    /// The kubeconfig. `None` if there is none, and none was requested.
     fn kubeconfig(&self) -> Result<Option<Kubeconfig>, ClusterError> {
         let unusable = |error: KubeconfigError| ClusterError::Kubeconfig { message: error.to_string() };
         if let Some(file) = &self.kubeconfig {
             return Kubeconfig::read_from(file).map(Some).map_err(unusable);
         }
         let mut merged: Option<Kubeconfig> = None;
-        // Like kubectl: files that are not there are skipped.
+        // Like kubectl, skip missing files.
         for file in usual_files().into_iter().filter(|file| file.exists()) {
             let next = Kubeconfig::read_from(&file).map_err(unusable)?;
             merged = Some(match merged {
@@ -131,7 +138,7 @@ impl ClientOptions {
     }
 }
 
-/// What KUBECONFIG names, else the usual file in the home folder.
+/// The files in KUBECONFIG, or else the file in the home folder.
 fn usual_files() -> Vec<PathBuf> {
     let named: Vec<PathBuf> = env::var_os("KUBECONFIG")
         .map(|names| env::split_paths(&names).filter(|file| !file.as_os_str().is_empty()).collect())

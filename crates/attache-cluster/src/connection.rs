@@ -1,4 +1,4 @@
-//! Requests to the API server: repeated where that helps, timed out where the user says so, and counted.
+//! Requests to the API server, with retries, timeouts and counts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::configuration::Configuration;
 
 pub(crate) const JSON: &str = "application/json";
 
-/// How often a request is repeated that the server has no time for.
+/// The maximum number of attempts if the server is overloaded.
 const ATTEMPTS: u32 = 6;
 
-/// The longest wait between two attempts, whatever the server asks for.
+/// The longest wait between two attempts, even if the server asks for more.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// A client of one API server, for one user.
@@ -33,16 +33,16 @@ pub(crate) struct Connection {
     bytes: AtomicUsize,
 }
 
-/// Why a single request has no answer.
+/// Why a single request failed.
 #[derive(Clone, Debug)]
 pub(crate) enum RequestError {
-    /// There is no answer to any request.
+    /// No request can succeed.
     Cluster(ClusterError),
     /// The server refused this request.
     Refused { code: u16, message: String },
 }
 
-/// A `Status`, as the API server sends it instead of an answer.
+/// A `Status`, which the API server sends with an error.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct StatusMessage {
     #[serde(default)]
@@ -68,12 +68,12 @@ impl Connection {
         })
     }
 
-    /// How many requests there were, repeated ones included.
+    /// The number of requests, repeated ones included.
     pub(crate) fn requests(&self) -> usize {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// How many bytes were answered.
+    /// The number of bytes received.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -121,7 +121,7 @@ impl Connection {
         }
     }
 
-    /// Opens a watch. The answer is read by the caller, as long as it goes on.
+    /// Opens a watch. The caller reads the response as it arrives.
     pub(crate) async fn stream(&self, path: &str, accept: &'static str) -> Result<Response<Body>, RequestError> {
         let response = self.send("GET", path, accept, Vec::new()).await?;
         let status = response.status();
@@ -173,7 +173,7 @@ impl Connection {
     }
 }
 
-/// How long the server asks to wait, in whole seconds.
+/// The number of seconds that the server asks to wait.
 fn retry_after(response: &Response<Body>) -> Option<Duration> {
     response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }

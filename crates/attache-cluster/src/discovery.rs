@@ -1,26 +1,26 @@
-//! Which kinds a cluster has.
+//! The kinds that a cluster serves.
 
 use serde::Deserialize;
 
 use crate::ClusterError;
 use crate::connection::{Connection, JSON, RequestError};
 
-/// One answer for all groups. Servers before 1.26 ignore it and answer with a list of groups.
+/// One response for all groups. Servers before 1.26 ignore it and respond with a list of groups.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-/// A kind of objects that a cluster has, in one of its versions.
+/// A kind that a cluster serves, in one of its versions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ApiResource {
     /// Empty for the core group.
     pub group: String,
     /// The version in which it is read.
     pub version: String,
-    /// As in the objects' `kind`.
+    /// The `kind` of the objects.
     pub kind: String,
-    /// As in a path.
+    /// The name in paths.
     pub plural: String,
-    /// Whether objects live in namespaces.
+    /// Whether objects are namespaced.
     pub namespaced: bool,
     /// Short names, as in `kubectl api-resources`.
     pub short_names: Vec<String>,
@@ -48,12 +48,12 @@ impl ApiResource {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovery {
     resources: Vec<ApiResource>,
-    /// Groups whose server does not answer, as it happens with aggregated APIs.
+    /// Groups whose server does not respond, as happens with aggregated APIs.
     pub stale_groups: Vec<String>,
 }
 
 impl Discovery {
-    /// The kind of this group in its preferred version, or in the first of `versions` if there are any that it has.
+    /// The kind of this group in its preferred version, or in the first of `versions` that the cluster serves.
     pub fn find(&self, group: &str, kind: &str, versions: &[impl AsRef<str>]) -> Option<&ApiResource> {
         let all = || self.resources.iter().filter(|it| it.group == group && it.kind == kind);
         all().find(|it| versions.iter().any(|version| version.as_ref() == it.version)).or_else(|| all().next())
@@ -64,7 +64,7 @@ impl Discovery {
         self.each().filter(move |it| it.group == group)
     }
 
-    /// Every kind that is called so, each once.
+    /// Every kind with this name, each once.
     pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &ApiResource> {
         self.each().filter(move |it| it.kind == kind)
     }
@@ -110,12 +110,12 @@ impl Discovery {
         }
     }
 
-    /// Asks for each version of each group, as older servers want it.
+    /// Requests each version of each group, for older servers.
     async fn add_each(&mut self, connection: &Connection, path: &str, listed: Groups) -> Result<(), ClusterError> {
         let of_core =
             listed.versions.into_iter().map(|version| (String::new(), version.clone(), format!("{path}/{version}")));
         let of_groups = listed.groups.into_iter().flat_map(|group| {
-            // The preferred version first.
+            // The preferred version comes first.
             let mut versions: Vec<String> = group.versions.into_iter().map(|it| it.version).collect();
             versions.sort_by_key(|version| *version != group.preferred_version.version);
             let name = group.name;
@@ -162,7 +162,7 @@ fn refused(error: RequestError) -> ClusterError {
     }
 }
 
-/// Either of the two shapes in which groups are listed.
+/// Either of the two formats of a list of groups.
 #[derive(Deserialize)]
 struct Groups {
     #[serde(default)]

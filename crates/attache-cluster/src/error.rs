@@ -1,4 +1,4 @@
-//! What can go wrong with a cluster as a whole, each with a next step.
+//! Errors that concern a cluster as a whole, each with a next step.
 
 use std::error::Error;
 use std::fmt;
@@ -14,10 +14,10 @@ use kube::client::AuthError;
 pub enum ClusterError {
     /// There is no kubeconfig, and this is not a Pod of a cluster.
     NoConfiguration {
-        /// Where kubeconfigs were looked for.
+        /// The files that were searched.
         looked_in: Vec<PathBuf>,
     },
-    /// A kubeconfig cannot be read, or what it refers to.
+    /// A kubeconfig, or a file that it refers to, cannot be read.
     Kubeconfig {
         /// What is wrong with it.
         message: String,
@@ -27,13 +27,13 @@ pub enum ClusterError {
         /// The contexts that it has.
         contexts: Vec<String>,
     },
-    /// The context, cluster or user that was asked for is not in the kubeconfig.
+    /// The requested context, cluster or user is not in the kubeconfig.
     NotInKubeconfig {
         /// `context`, `cluster` or `user`.
         what: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: Vec<String>,
     },
     /// The credentials could not be obtained, for example because an exec plugin failed.
@@ -41,11 +41,11 @@ pub enum ClusterError {
         /// What went wrong.
         message: String,
     },
-    /// Nobody answers at the address of the server.
+    /// The server cannot be reached.
     Unreachable {
         /// The address.
         server: String,
-        /// What the network said.
+        /// The error of the network.
         message: String,
     },
     /// The certificate of the server is not trusted, or not for this name.
@@ -59,7 +59,7 @@ pub enum ClusterError {
     Timeout {
         /// The address.
         server: String,
-        /// How long was waited.
+        /// The time until the timeout.
         after: Duration,
     },
     /// The server does not know the user: credentials are wrong or have expired.
@@ -67,27 +67,27 @@ pub enum ClusterError {
         /// The address.
         server: String,
     },
-    /// The server knows the user, who may not even see which kinds there are.
+    /// The server knows the user, but does not let the user list kinds.
     DiscoveryForbidden {
-        /// What the server said.
+        /// The message of the server.
         message: String,
     },
-    /// The server refused with too many requests, again and again.
+    /// The server repeatedly refused with too many requests.
     TooManyRequests {
         /// The address.
         server: String,
     },
-    /// The server answered with something unexpected.
+    /// The server sent an unexpected response.
     Unexpected {
-        /// What was asked for.
+        /// The path of the request.
         path: String,
-        /// What was answered.
+        /// What is wrong with the response.
         message: String,
     },
 }
 
 impl ClusterError {
-    /// What to tell the user, with a next step.
+    /// The error as a problem, with a next step for the user.
     pub fn problem(&self) -> Problem {
         Problem::error(self.to_string()).help(self.help())
     }
@@ -107,11 +107,11 @@ impl ClusterError {
             ClusterError::NotInKubeconfig { known, .. } if known.is_empty() => "it has none".into(),
             ClusterError::NotInKubeconfig { known, .. } => format!("there are {}", listed(known)),
             ClusterError::Credentials { .. } => {
-                "kubectl needs the same credentials: find out with `kubectl get namespaces` what it says".into()
+                "kubectl uses the same credentials: run `kubectl get namespaces` to see its message".into()
             }
             ClusterError::Unreachable { .. } => {
-                "is the cluster running, and the VPN or tunnel to it? `kubectl config current-context` says which cluster \
-                 is meant, `--context` chooses another, and `-f` reads manifests instead"
+                "is the cluster running, and the VPN or tunnel to it? `kubectl config current-context` names the \
+                 cluster, `--context` chooses another, and `-f` reads manifests instead"
                     .into()
             }
             ClusterError::Certificate { .. } => {
@@ -124,14 +124,14 @@ impl ClusterError {
                 "the credentials are wrong or have expired: log in again, then try `kubectl auth whoami`".into()
             }
             ClusterError::DiscoveryForbidden { .. } => {
-                "the ClusterRole `system:discovery` allows it, which is bound to all users unless somebody removed that".into()
+                "the ClusterRole `system:discovery` allows it; by default it is bound to all users".into()
             }
             ClusterError::TooManyRequests { .. } => "the server is overloaded: try again later".into(),
             ClusterError::Unexpected { .. } => "is this the address of a Kubernetes API server?".into(),
         }
     }
 
-    /// What an error of the client means for somebody who talks to `server`.
+    /// The meaning of a client error for a user of `server`.
     pub(crate) fn from_client(error: &kube::Error, server: &str) -> ClusterError {
         if let kube::Error::Auth(error) = error {
             return ClusterError::Credentials { message: credentials(error) };
@@ -143,7 +143,7 @@ impl ClusterError {
             return ClusterError::Credentials { message: last };
         }
         if let Some(certificate) = chain.iter().find(|text| text.contains("certificate")) {
-            // A server that does not accept the client's certificate says so by an alert.
+            // A server that does not accept the client's certificate sends an alert.
             let message = certificate.clone();
             return match message.contains("received fatal alert") {
                 true => ClusterError::Unauthorized { server },
@@ -151,8 +151,8 @@ impl ClusterError {
             };
         }
         let message = match io.map(io::Error::kind) {
-            Some(io::ErrorKind::ConnectionRefused) => "nobody listens at this address".into(),
-            Some(io::ErrorKind::TimedOut) => "there is no answer".into(),
+            Some(io::ErrorKind::ConnectionRefused) => "nothing listens at this address".into(),
+            Some(io::ErrorKind::TimedOut) => "there is no response".into(),
             Some(io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof) => "the connection was closed".into(),
             _ => last,
         };
@@ -207,14 +207,14 @@ impl fmt::Display for ClusterError {
                 write!(f, "the certificate of {server} is not accepted: {message}")
             }
             ClusterError::Timeout { server, after } => {
-                write!(f, "{server} did not answer within {} seconds", after.as_secs_f64())
+                write!(f, "{server} did not respond within {} seconds", after.as_secs_f64())
             }
             ClusterError::Unauthorized { server } => write!(f, "{server} does not accept your credentials"),
             ClusterError::DiscoveryForbidden { message } => {
                 write!(f, "you may not see which kinds the cluster has: {message}")
             }
-            ClusterError::TooManyRequests { server } => write!(f, "{server} refuses more requests"),
-            ClusterError::Unexpected { path, message } => write!(f, "unexpected answer to {path}: {message}"),
+            ClusterError::TooManyRequests { server } => write!(f, "{server} rejects further requests"),
+            ClusterError::Unexpected { path, message } => write!(f, "unexpected response to {path}: {message}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps up with a cluster: watches of every kind that matters, turned into batches of edits.
+//! Follows a cluster: watches every kind that matters, and turns events into batches of edits.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -6,87 +6,111 @@ use std::time::{Duration, Instant};
 
 use attache_engine::Edit;
 use attache_engine::kinds::Registry;
+use attache_engine::text::described_kind;
 use attache_engine::{Object, ObjectRef, Objects, Problem};
 use futures_util::future::{Either, select};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::AbortHandle;
 
-use crate::list::{self, Extent, ListError};
-use crate::read::{self, Counter, Listed};
-use crate::unseen::Unseen;
-use crate::wanted::{CRD_GROUP, CRD_KIND, POLICY_LABEL, Wanted, WantedKinds};
+use crate::list::{self, ListError, ListExtent};
+use crate::read::{self, Counter, ListedKind};
+use crate::unseen::{ObjectRole, Unseen};
+use crate::wanted::{CRD_GROUP, CRD_KIND, POLICY_LABEL, Wanted, WantedKinds, describes_kind};
 use crate::watch::{self, WatchEvent, WatchId};
 use crate::{ApiResource, Cluster, ClusterReading, Discovery, Interest};
 
-/// How many events wait to be taken. When there are more, the server waits too, and memory stays as it is.
+/// The maximum number of buffered events. If there are more, the server has to wait, and memory stays bounded.
 const WAITING: usize = 1024;
 
-/// How long to wait for more of what happens at the same time, such as the objects of one `kubectl apply`.
+/// The time to wait for further simultaneous events, such as the objects of one `kubectl apply`.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest batch, in time and in edits.
-const LONGEST: Duration = Duration::from_millis(60);
+const LONGEST: Duration = Duration::from_millis(25);
 const LARGEST: usize = 5000;
 
-/// When to look for kinds that come and go: a CRD takes a moment until its kind is served.
+/// The delays after which to look for new and removed kinds: the kind of a new CRD is not served at once.
 const LOOK_AGAIN: [Duration; 4] =
     [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(5)];
 
-/// How often to look for kinds if CRDs may not be watched.
+/// The interval at which to look for kinds if CRDs may not be watched.
 const POLL: Duration = Duration::from_secs(30);
 
-/// What happened in a cluster.
-#[derive(Debug, Default)]
+/// Changes of a cluster.
+#[derive(Debug)]
 pub struct ClusterNews {
-    /// What became of objects, in order. The last edit of an object counts.
+    /// When the first event arrived.
+    pub first_event: Instant,
+    /// The edits of objects, in order. The last edit of an object counts.
     pub edits: Vec<Edit>,
-    /// What is wrong with objects that came.
+    /// Problems of new objects.
     pub problems: Vec<Problem>,
-    /// What could not be read of kinds that came.
+    /// Kinds that are new, and of which not all objects could be read.
     pub unseen: Vec<Unseen>,
-    /// From now on nothing is heard from the server, and this is why.
-    pub out_of_touch: Option<String>,
-    /// The server is heard again, after so long. What happened meanwhile is among the edits, now or soon.
-    pub back_in_touch: Option<Duration>,
-    /// Kinds that have come, and kinds that have gone, as `plural.group`.
+    /// Why the connection to the server is lost, if it was just lost.
+    pub disconnected: Option<String>,
+    /// How long the connection was lost, if it was just restored. Changes in between are among the edits, now or soon.
+    pub reconnected: Option<Duration>,
+    /// Kinds that were installed or removed, as `plural.group`.
     pub kinds: Vec<KindChange>,
 }
 
-/// A kind that is or is not installed any more.
+/// A kind that was installed or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KindChange {
-    /// It is there, and followed from now on.
-    Came(String),
-    /// It is gone, with all its objects.
-    Went(String),
+    /// It is installed, and followed from now on.
+    Installed(String),
+    /// It was removed, with all its objects.
+    Removed(String),
 }
 
-/// Follows a cluster from where it was read.
+/// Follows a cluster, starting from a reading.
 pub struct ClusterFollower {
     cluster: Cluster,
     interest: Interest,
     discovery: Discovery,
     wanted: WantedKinds,
     registry: Registry,
-    watches: BTreeMap<WatchId, Followed>,
+    watches: BTreeMap<WatchId, FollowedKind>,
     next_id: WatchId,
     sender: Sender<(WatchId, WatchEvent)>,
     receiver: Receiver<(WatchId, WatchEvent)>,
     stop: Arc<Notify>,
-    /// Watches that hear nothing.
+    /// Watches without a connection.
     silent: HashSet<WatchId>,
     silent_since: Option<Instant>,
-    /// When to look for kinds, and how often it was done since something happened to CRDs.
+    /// When to look for kinds, and how often it was done since the last event about a CRD.
     look: Option<(Instant, usize)>,
     /// Whether CRDs are watched.
     crds_watched: bool,
-    /// CRDs to which something happened.
+    /// CRDs with unprocessed events.
     crds: HashSet<String>,
+    /// Lists of kinds that are installed, but not served yet because the server has just started.
+    not_served: Vec<ListedKind>,
 }
 
-struct Followed {
-    listed: Listed,
+/// The objects that the edits of a follower have led to.
+pub trait KnownObjects {
+    /// The objects.
+    fn objects(&self) -> &Objects;
+
+    /// Further objects of a kind, which are known but not kept.
+    fn left_out(&self, group: &str, kind: &str) -> Vec<ObjectRef>;
+}
+
+impl KnownObjects for Objects {
+    fn objects(&self) -> &Objects {
+        self
+    }
+
+    fn left_out(&self, _: &str, _: &str) -> Vec<ObjectRef> {
+        Vec::new()
+    }
+}
+
+struct FollowedKind {
+    listed: ListedKind,
     task: AbortHandle,
 }
 
@@ -97,10 +121,15 @@ impl std::fmt::Debug for ClusterFollower {
 }
 
 impl ClusterFollower {
-    /// Follows what `reading` has read.
-    pub fn new(cluster: Cluster, interest: Interest, reading: &mut ClusterReading) -> ClusterFollower {
+    /// Follows the lists of a reading. `objects` are its objects, which may have been moved out of it.
+    pub fn new(
+        cluster: Cluster,
+        interest: Interest,
+        reading: &mut ClusterReading,
+        objects: &Objects,
+    ) -> ClusterFollower {
         let (sender, receiver) = mpsc::channel(WAITING);
-        let registry = read::registry(&interest, &reading.objects);
+        let registry = read::registry(&interest, &objects_after(objects, &[]));
         let mut follower = ClusterFollower {
             cluster,
             interest,
@@ -117,12 +146,13 @@ impl ClusterFollower {
             look: None,
             crds_watched: false,
             crds: HashSet::new(),
+            not_served: Vec::new(),
         };
         for listed in std::mem::take(&mut reading.lists) {
             follower.start(listed);
         }
+        // A server that has just started does not tell of all kinds yet.
         follower.look_later();
-        follower.look = follower.look.filter(|_| !follower.crds_watched);
         follower
     }
 
@@ -137,16 +167,16 @@ impl ClusterFollower {
         self.cluster.server()
     }
 
-    /// How many lists are followed.
+    /// The number of watches.
     pub fn watches(&self) -> usize {
         self.watches.len()
     }
 
-    /// Waits until something happens that makes a difference to `now`, or somebody must know. None at the end.
-    pub fn wait(&mut self, now: &Objects) -> Option<ClusterNews> {
+    /// Waits for a change that makes a difference to `now`, or that the user must know. `None` at the end.
+    pub fn wait(&mut self, now: &impl KnownObjects) -> Option<ClusterNews> {
         loop {
-            let events = self.next_events()?;
-            let mut news = ClusterNews::default();
+            let (first_event, events) = self.next_events()?;
+            let mut news = ClusterNews::new(first_event);
             for (id, event) in events {
                 self.take(id, event, now, &mut news);
             }
@@ -160,8 +190,9 @@ impl ClusterFollower {
         }
     }
 
-    /// What happened, as far as it happened together; nothing if it is time to look for kinds. None at the end.
-    fn next_events(&mut self) -> Option<Vec<(WatchId, WatchEvent)>> {
+    /// The time of the first event, and the next events that belong together; none if it is time to look for kinds.
+    /// `None` at the end.
+    fn next_events(&mut self) -> Option<(Instant, Vec<(WatchId, WatchEvent)>)> {
         let until = self.look.map(|(when, _)| when);
         let (receiver, stop) = (&mut self.receiver, &self.stop);
         self.cluster.runtime.block_on(async move {
@@ -184,13 +215,13 @@ impl ClusterFollower {
                     _ => break,
                 }
             }
-            Some(events)
+            Some((start, events))
         })
     }
 
-    fn take(&mut self, id: WatchId, event: WatchEvent, now: &Objects, news: &mut ClusterNews) {
-        // Of a watch that was ended, events may still be on their way.
-        let Some(Followed { listed, .. }) = self.watches.get(&id) else { return };
+    fn take(&mut self, id: WatchId, event: WatchEvent, now: &impl KnownObjects, news: &mut ClusterNews) {
+        // Events of a watch that was ended may still arrive.
+        let Some(FollowedKind { listed, .. }) = self.watches.get(&id) else { return };
         let is_crds = listed.wanted.resource.kind == CRD_KIND && listed.wanted.resource.group == CRD_GROUP;
         match event {
             WatchEvent::Edit(edit) if is_crds => self.look_at_crd(edit.id().name.to_string()),
@@ -198,23 +229,23 @@ impl ClusterFollower {
                 for object in listing.objects {
                     self.look_at_crd(object.id.name.to_string());
                 }
-                for (_, object) in now.each_of_kind(CRD_GROUP, CRD_KIND) {
+                for (_, object) in now.objects().each_of_kind(CRD_GROUP, CRD_KIND) {
                     self.look_at_crd(object.id.name.to_string());
                 }
             }
             WatchEvent::Edit(edit) => news.edits.push(edit),
             WatchEvent::Relisted(listing) => {
                 let there: HashSet<&ObjectRef> = listing.objects.iter().map(|object| &object.id).collect();
-                let before = existing(&listed.wanted.resource, listed.namespace.as_deref(), now, &news.edits);
+                let before = existing(listed, now, &news.edits);
                 let gone: Vec<Edit> = before.into_iter().filter(|id| !there.contains(id)).map(Edit::Delete).collect();
                 news.edits.extend(gone);
                 news.edits.extend(listing.objects.into_iter().map(Edit::Put));
                 news.problems.extend(listing.problems);
             }
-            WatchEvent::OutOfTouch(message) => {
+            WatchEvent::Disconnected(message) => {
                 if self.silent.is_empty() {
                     self.silent_since = Some(Instant::now());
-                    news.out_of_touch = Some(message);
+                    news.disconnected = Some(message);
                 }
                 self.silent.insert(id);
             }
@@ -224,7 +255,11 @@ impl ClusterFollower {
             }
             WatchEvent::Gone => {
                 let listed = listed.clone();
-                self.remove(id, &listed, now, news);
+                self.end_watch(id, news);
+                match self.is_uninstalled(&listed.wanted.resource) {
+                    true => self.forget(&listed, now, news),
+                    false => self.not_served.push(listed),
+                }
                 self.look_later();
             }
         }
@@ -234,34 +269,62 @@ impl ClusterFollower {
         if self.silent.is_empty()
             && let Some(since) = self.silent_since.take()
         {
-            news.back_in_touch = Some(since.elapsed());
+            news.reconnected = Some(since.elapsed());
         }
     }
 
-    fn remove(&mut self, id: WatchId, listed: &Listed, now: &Objects, news: &mut ClusterNews) {
+    fn end_watch(&mut self, id: WatchId, news: &mut ClusterNews) {
         if let Some(followed) = self.watches.remove(&id) {
             followed.task.abort();
         }
-        let resource = &listed.wanted.resource;
-        self.wanted.forget(resource);
-        let gone = existing(resource, listed.namespace.as_deref(), now, &news.edits);
-        news.edits.extend(gone.into_iter().map(Edit::Delete));
-        news.kinds.push(KindChange::Went(resource.full_name()));
         self.silent.remove(&id);
         self.end_silence(news);
     }
 
-    fn start(&mut self, mut listed: Listed) {
+    /// Removes a list with all its objects.
+    fn forget(&mut self, listed: &ListedKind, now: &impl KnownObjects, news: &mut ClusterNews) {
+        self.wanted.forget(&listed.wanted);
+        let gone = existing(listed, now, &news.edits);
+        news.edits.extend(gone.into_iter().map(Edit::Delete));
+        news.kinds.push(KindChange::Removed(listed.wanted.resource.full_name()));
+    }
+
+    /// Whether a kind that is not served was removed. A server that has just started does not yet serve all kinds whose
+    /// CRDs exist, so the kind was removed only if its CRD was too, or may not be read.
+    fn is_uninstalled(&self, resource: &ApiResource) -> bool {
+        let Some(crds) = self.discovery.find(CRD_GROUP, CRD_KIND, &[""; 0]) else { return true };
+        let name = resource.full_name();
+        let get = list::get(&self.cluster.connection, crds, None, &name);
+        match self.cluster.runtime.block_on(get) {
+            Ok(Some(crd)) => crd.deletion_timestamp().is_some(),
+            Ok(None) | Err(ListError::Gone | ListError::Forbidden) => true,
+            Err(ListError::Failed(_) | ListError::Cluster(_)) => false,
+        }
+    }
+
+    fn start(&mut self, mut listed: ListedKind) {
         if listed.wanted.resource.group == CRD_GROUP && listed.wanted.resource.kind == CRD_KIND {
-            // Any CRD may become one that matters: all are watched, and those that matter are read.
-            listed.wanted.extent = Extent::Metadata;
+            // Any CRD may start to matter: all are watched, and those that matter are read.
+            listed.wanted.extent = ListExtent::Metadata;
             self.crds_watched = true;
+        }
+        if listed.wanted.role == ObjectRole::Others {
+            // All objects of the kind are followed from now on, those with settings among them.
+            let resource = &listed.wanted.resource;
+            self.watches.retain(|_, it| {
+                let is_part =
+                    matches!(it.listed.wanted.role, ObjectRole::Settings(_)) && it.listed.wanted.resource == *resource;
+                if is_part {
+                    it.task.abort();
+                }
+                !is_part
+            });
         }
         let id = self.next_id;
         self.next_id += 1;
         let (connection, sender) = (Arc::clone(&self.cluster.connection), self.sender.clone());
         let task = self.cluster.runtime.spawn(watch::watch(connection, listed.clone(), id, sender)).abort_handle();
-        self.watches.insert(id, Followed { listed, task });
+        self.watches.insert(id, FollowedKind { listed, task });
     }
 
     fn look_at_crd(&mut self, name: String) {
@@ -274,10 +337,9 @@ impl ClusterFollower {
     }
 
     /// Follows kinds that the objects of a batch describe or refer to.
-    fn follow_new_kinds(&mut self, now: &Objects, news: &mut ClusterNews) {
-        let described = |edit: &Edit| matches!(&*edit.id().kind, CRD_KIND | "PolicyKind");
-        if news.edits.iter().any(described) {
-            self.registry = read::registry(&self.interest, &objects_after(now, &news.edits));
+    fn follow_new_kinds(&mut self, now: &impl KnownObjects, news: &mut ClusterNews) {
+        if news.edits.iter().any(|edit| describes_kind(&edit.id().group, &edit.id().kind)) {
+            self.registry = read::registry(&self.interest, &objects_after(now.objects(), &news.edits));
         }
         let objects = news.edits.iter().filter_map(|edit| match edit {
             Edit::Put(object) => Some(object),
@@ -287,20 +349,24 @@ impl ClusterFollower {
         self.add(wanted, news);
     }
 
-    /// Lists and follows more kinds. Those that cannot be listed now are tried again.
+    /// Lists and follows more kinds. Kinds that cannot be listed now are tried again.
     fn add(&mut self, wanted: Vec<Wanted>, news: &mut ClusterNews) {
         if wanted.is_empty() {
             return;
         }
         let mut reading = ClusterReading::default();
         let counter = Counter::new(&|_| ());
-        let read = read::read_kinds(&self.cluster.connection, &self.interest, &wanted, &counter, &mut reading);
+        let (connection, interest) = (&self.cluster.connection, &self.interest);
+        // The kinds that new objects describe or refer to are added by the next batch.
+        let nothing = |_: &mut ClusterReading| Vec::new();
+        let read = read::read_kinds(connection, interest, wanted.clone(), &counter, &mut reading, nothing);
         if self.cluster.runtime.block_on(read).is_err() {
-            wanted.iter().for_each(|it| self.wanted.forget(&it.resource));
+            wanted.iter().for_each(|it| self.wanted.forget(it));
             self.look = Some((Instant::now() + LOOK_AGAIN[2], 2));
             return;
         }
-        news.kinds.extend(wanted.iter().map(|it| KindChange::Came(it.resource.full_name())));
+        let kinds = wanted.iter().filter(|it| !matches!(it.role, ObjectRole::Settings(_)));
+        news.kinds.extend(kinds.map(|it| KindChange::Installed(it.resource.full_name())));
         news.edits.extend(reading.objects.into_iter().map(Edit::Put));
         news.problems.extend(reading.problems);
         news.unseen.extend(reading.unseen);
@@ -309,38 +375,60 @@ impl ClusterFollower {
         }
     }
 
-    /// Finds out which kinds have come and gone.
-    fn look_for_kinds(&mut self, now: &Objects, news: &mut ClusterNews) {
+    /// Finds installed and removed kinds.
+    fn look_for_kinds(&mut self, now: &impl KnownObjects, news: &mut ClusterNews) {
         let looked = self.look.take().map_or(0, |(_, times)| times + 1);
-        let again = if self.crds_watched { LOOK_AGAIN.get(looked).copied() } else { Some(POLL) };
+        let again = match self.crds_watched {
+            true if self.not_served.is_empty() => LOOK_AGAIN.get(looked).copied(),
+            true => LOOK_AGAIN.get(looked).or(LOOK_AGAIN.last()).copied(),
+            false => Some(POLL),
+        };
         self.look = again.map(|again| (Instant::now() + again, looked));
         let connection = Arc::clone(&self.cluster.connection);
         let Ok(discovery) = self.cluster.runtime.block_on(Discovery::read(&connection)) else { return };
         let is_there = |it: &ApiResource| {
-            // A group whose server does not answer is not gone.
+            // A group whose server does not respond was not removed.
             discovery.find(&it.group, &it.kind, &[""; 0]).is_some() || discovery.stale_groups.contains(&it.group)
         };
         let gone = self.watches.iter().filter(|(_, it)| !is_there(&it.listed.wanted.resource));
-        let gone: Vec<(WatchId, Listed)> = gone.map(|(id, it)| (*id, it.listed.clone())).collect();
+        let gone: Vec<(WatchId, ListedKind)> = gone.map(|(id, it)| (*id, it.listed.clone())).collect();
         for (id, listed) in gone {
-            self.remove(id, &listed, now, news);
+            if self.is_uninstalled(&listed.wanted.resource) {
+                self.end_watch(id, news);
+                self.forget(&listed, now, news);
+            }
+        }
+        for listed in std::mem::take(&mut self.not_served) {
+            match is_there(&listed.wanted.resource) {
+                true => self.start(listed),
+                false if self.is_uninstalled(&listed.wanted.resource) => self.forget(&listed, now, news),
+                false => self.not_served.push(listed),
+            }
         }
         self.discovery = discovery;
         self.read_crds(now, news);
-        let first = self.wanted.first(&self.discovery, &self.interest.kinds, self.interest.settings.infer_unlabelled);
+        let first = self.wanted.first(&self.discovery, &self.interest);
         self.add(first, news);
         self.follow_new_kinds(now, news);
         if self.look.is_none() {
             self.crds.clear();
+            let again = LOOK_AGAIN.len() - 1;
+            self.look = self.is_unserved(now).then(|| (Instant::now() + LOOK_AGAIN[again], again));
         }
     }
 
-    /// Reads the CRDs to which something happened, as far as they matter.
-    fn read_crds(&mut self, now: &Objects, news: &mut ClusterNews) {
+    /// Whether there is a CRD whose kind is not served.
+    fn is_unserved(&self, now: &impl KnownObjects) -> bool {
+        let mut crds = now.objects().each_of_kind(CRD_GROUP, CRD_KIND).filter_map(|(_, crd)| described_kind(crd));
+        crds.any(|(group, kind)| self.discovery.find(group, kind, &[""; 0]).is_none())
+    }
+
+    /// Reads the CRDs with unprocessed events, if they matter.
+    fn read_crds(&mut self, now: &impl KnownObjects, news: &mut ClusterNews) {
         let Some(resource) = self.discovery.find(CRD_GROUP, CRD_KIND, &[""; 0]).cloned() else { return };
         for name in &self.crds {
             let id = ObjectRef::new(CRD_GROUP, CRD_KIND, "", name);
-            let is_known = now.find(&id).is_some();
+            let is_known = now.objects().find(&id).is_some();
             let get = list::get(&self.cluster.connection, &resource, None, name);
             match self.cluster.runtime.block_on(get) {
                 Ok(Some(crd)) if self.matters(&crd) => news.edits.push(Edit::Put(crd)),
@@ -350,9 +438,9 @@ impl ClusterFollower {
         }
     }
 
-    /// Whether a CRD says that it is one of policies, or describes a kind that is known.
+    /// Whether a CRD has the policy label, or describes a known kind.
     fn matters(&self, crd: &Object) -> bool {
-        let described = attache_engine::text::described_kind(crd);
+        let described = described_kind(crd);
         self.interest.settings.infer_unlabelled
             || crd.labels().get(POLICY_LABEL).is_some()
             || described.is_some_and(|(group, kind)| self.registry.find(group, kind).is_some())
@@ -366,27 +454,43 @@ impl Drop for ClusterFollower {
 }
 
 impl ClusterNews {
+    fn new(first_event: Instant) -> ClusterNews {
+        ClusterNews {
+            first_event,
+            edits: Vec::new(),
+            problems: Vec::new(),
+            unseen: Vec::new(),
+            disconnected: None,
+            reconnected: None,
+            kinds: Vec::new(),
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.edits.is_empty()
             && self.problems.is_empty()
             && self.unseen.is_empty()
-            && self.out_of_touch.is_none()
-            && self.back_in_touch.is_none()
+            && self.disconnected.is_none()
+            && self.reconnected.is_none()
             && self.kinds.is_empty()
     }
 }
 
-/// The objects of a kind that are there after some edits, everywhere or in a namespace.
-fn existing(resource: &ApiResource, namespace: Option<&str>, now: &Objects, edits: &[Edit]) -> HashSet<ObjectRef> {
+/// The objects of a list that exist after some edits.
+fn existing(listed: &ListedKind, now: &impl KnownObjects, edits: &[Edit]) -> HashSet<ObjectRef> {
+    let Wanted { resource, extent, .. } = &listed.wanted;
     let is_meant = |id: &ObjectRef| {
-        id.group == resource.group && id.kind == resource.kind && namespace.is_none_or(|it| id.namespace == it)
+        let namespace = listed.namespace.as_ref();
+        id.group == resource.group && id.kind == resource.kind && namespace.is_none_or(|it| id.namespace == it.as_str())
     };
-    let before = now.each_of_kind(&resource.group, &resource.kind).map(|(_, object)| object.id.clone());
+    let (group, kind) = (&resource.group, &resource.kind);
+    let before = now.objects().each_of_kind(group, kind).filter(|(_, object)| extent.holds(object));
+    let before = before.map(|(_, object)| object.id.clone()).chain(now.left_out(group, kind));
     let mut ids: HashSet<ObjectRef> = before.filter(is_meant).collect();
     for edit in edits.iter().filter(|edit| is_meant(edit.id())) {
         match edit {
-            Edit::Put(object) => _ = ids.insert(object.id.clone()),
-            Edit::Delete(id) => _ = ids.remove(id),
+            Edit::Put(object) if extent.holds(object) => _ = ids.insert(object.id.clone()),
+            Edit::Put(Object { id, .. }) | Edit::Delete(id) => _ = ids.remove(id),
         }
     }
     ids

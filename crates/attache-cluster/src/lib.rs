@@ -8,12 +8,29 @@
 //!                                                     watches (bookmarks, 410, restarts) ─→ ClusterFollower ─→ edits
 //! ```
 //!
-//! [`Cluster::read`] lists every kind that can matter to an answer, in parallel and in pages, with the permissions of the
-//! user. What may not be read is named in [`ClusterReading::unseen`]; it is not an error. [`ClusterFollower`] keeps up with
-//! the cluster from there on, and turns what happens into batches of edits for an `IncrementalEngine`.
+//! [`Cluster::read`] lists every kind that can matter to an answer, in parallel and in pages, with the permissions of
+//! the user. Kinds that the user may not read are listed in [`ClusterReading::unseen`]; that is not an error.
+//! [`ClusterFollower`] then follows the cluster, and turns changes into batches of edits for an `IncrementalEngine`.
 //!
-//! The number of requests depends on the number of kinds, pages and, where a user may only read some namespaces, of
-//! namespaces. It never depends on the number of objects.
+//! The number of requests depends on the number of kinds, of pages and, if a user may read only some namespaces, of
+//! namespaces. It does not depend on the number of objects.
+//!
+//! ```no_run
+//! use attache_cluster::{ClientOptions, Cluster, Interest};
+//! use attache_engine::Engine;
+//! use attache_engine::kinds::built_in;
+//!
+//! let cluster = Cluster::connect(&ClientOptions::default())?;
+//! let interest = Interest { kinds: built_in().0, ..Interest::default() };
+//! let reading = cluster.read(&interest, |_| ())?;
+//! let engine = Engine::builder().objects(reading.objects).build();
+//! for policy in engine.all_effective_policies() {
+//!     println!("{:?}: {:?}", policy.scope.target(), policy.effective.spec);
+//! }
+//! # Ok::<(), attache_cluster::ClusterError>(())
+//! ```
+
+#![deny(missing_docs)]
 
 mod configuration;
 mod connection;
@@ -23,6 +40,8 @@ mod follow;
 mod list;
 mod permissions;
 mod read;
+mod relevance;
+mod reported;
 mod unseen;
 mod wanted;
 mod watch;
@@ -30,6 +49,7 @@ mod watch;
 pub use configuration::ClientOptions;
 pub use discovery::{ApiResource, Discovery};
 pub use error::ClusterError;
-pub use follow::{ClusterFollower, ClusterNews, KindChange};
-pub use read::{Cluster, ClusterReading, Interest, ReadProgress};
-pub use unseen::{Unseen, UnseenReason};
+pub use follow::{ClusterFollower, ClusterNews, KindChange, KnownObjects};
+pub use read::{Cluster, ClusterReading, ReadProgress};
+pub use unseen::{ObjectRole, Unseen, UnseenReason};
+pub use wanted::Interest;

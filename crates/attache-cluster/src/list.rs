@@ -3,6 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use attache_engine::Value;
+use attache_engine::kinds::SettingObject;
 use attache_engine::text;
 use attache_engine::{Object, Problem, Source};
 use serde::Deserialize;
@@ -10,23 +11,63 @@ use serde::Deserialize;
 use crate::connection::{Connection, JSON, RequestError};
 use crate::{ApiResource, ClusterError};
 
-/// How many objects a page has. Pages are read one after the other, so that few are better; the server takes time for
-/// each and keeps it in memory, so that they must not be too large.
+/// The number of objects in a page. Pages are read one after the other, so few are better; but the server needs time
+/// and memory for each, so they must not be too large.
 const PAGE: usize = 1000;
 
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
-/// What of objects is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Extent {
+/// The part of the objects that is read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ListExtent {
     /// Everything.
     Whole,
-    /// Only their metadata: their labels are all that counts.
+    /// Only their metadata, because only their labels matter.
     Metadata,
-    /// Everything, of those that have a label.
+    /// All objects with a label.
     Labelled(&'static str),
+    /// The objects that have settings of a controller.
+    Settings(Arc<SettingObject>),
+}
+
+impl ListExtent {
+    /// The parameters of a request, without those for pages.
+    pub(crate) fn query(&self) -> Option<String> {
+        match self {
+            ListExtent::Whole | ListExtent::Metadata => None,
+            ListExtent::Labelled(label) => Some(format!("labelSelector={}", encoded(label))),
+            ListExtent::Settings(object) => {
+                let labels = object.labels.iter().map(|(key, value)| encoded(&format!("{key}={value}")));
+                let labels = labels.collect::<Vec<_>>().join(",");
+                let name = object.name.as_ref().map(|name| format!("fieldSelector=metadata.name%3D{}", encoded(name)));
+                let labels = (!labels.is_empty()).then(|| format!("labelSelector={labels}"));
+                Some([name, labels].into_iter().flatten().collect::<Vec<_>>().join("&"))
+            }
+        }
+    }
+
+    /// The only namespace in which objects are read, if there is one.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        match self {
+            ListExtent::Settings(object) => object.namespace.as_deref(),
+            ListExtent::Whole | ListExtent::Metadata | ListExtent::Labelled(_) => None,
+        }
+    }
+
+    /// Whether an object is one of those that are read.
+    pub(crate) fn holds(&self, object: &Object) -> bool {
+        match self {
+            ListExtent::Settings(wanted) => wanted.is(object),
+            ListExtent::Whole | ListExtent::Metadata | ListExtent::Labelled(_) => true,
+        }
+    }
+}
+
+/// A selector, encoded for a query.
+fn encoded(selector: &str) -> String {
+    selector.replace('/', "%2F").replace('=', "%3D")
 }
 
 /// All objects of a kind, or those in a namespace.
@@ -34,7 +75,7 @@ pub(crate) enum Extent {
 pub(crate) struct Listing {
     pub(crate) objects: Vec<Object>,
     pub(crate) problems: Vec<Problem>,
-    /// Where a watch can go on.
+    /// The version from which a watch can continue.
     pub(crate) resource_version: String,
 }
 
@@ -42,9 +83,9 @@ pub(crate) struct Listing {
 #[derive(Clone, Debug)]
 pub(crate) enum ListError {
     Forbidden,
-    /// The kind is not there any more.
+    /// The kind no longer exists.
     Gone,
-    /// The server cannot list it, and says why.
+    /// The server cannot list it, with its message.
     Failed(String),
     /// Nothing can be listed.
     Cluster(ClusterError),
@@ -77,15 +118,15 @@ struct ListMetadata {
     r#continue: String,
 }
 
-/// Lists all objects of a kind that there are, everywhere or in a namespace.
+/// Lists all objects of a kind, everywhere or in a namespace.
 pub(crate) async fn list(
     connection: &Connection,
     resource: &ApiResource,
     namespace: Option<&str>,
-    extent: Extent,
+    extent: &ListExtent,
 ) -> Result<Listing, ListError> {
     match list_pages(connection, resource, namespace, extent, Some(PAGE)).await {
-        // The rest of the pages is not available any more, because it took too long to get here: all at once.
+        // The remaining pages have expired, because reading took too long: list everything at once.
         Err(RequestError::Refused { code: 410, .. }) => {
             Ok(list_pages(connection, resource, namespace, extent, None).await?)
         }
@@ -97,10 +138,10 @@ async fn list_pages(
     connection: &Connection,
     resource: &ApiResource,
     namespace: Option<&str>,
-    extent: Extent,
+    extent: &ListExtent,
     page: Option<usize>,
 ) -> Result<Listing, RequestError> {
-    let accept = if extent == Extent::Metadata { METADATA_LIST } else { JSON };
+    let accept = if *extent == ListExtent::Metadata { METADATA_LIST } else { JSON };
     let path = resource.path(namespace);
     let mut parsing = Vec::new();
     let mut token = String::new();
@@ -109,14 +150,12 @@ async fn list_pages(
         if !token.is_empty() {
             query.push(format!("continue={token}"));
         }
-        if let Extent::Labelled(label) = extent {
-            query.push(format!("labelSelector={}", label.replace('/', "%2F")));
-        }
+        query.extend(extent.query());
         let body = connection.get(&format!("{path}?{}", query.join("&")), accept).await?;
         let head: Head = serde_json::from_slice(&body).map_err(|error| connection.unexpected(&path, &error))?;
         // The next page is read while this one is parsed.
-        let resource = resource.clone();
-        parsing.push(tokio::task::spawn_blocking(move || read_objects(&body, &resource, extent)));
+        let (resource, extent) = (resource.clone(), extent.clone());
+        parsing.push(tokio::task::spawn_blocking(move || read_objects(&body, &resource, &extent)));
         token = head.metadata.r#continue;
         if token.is_empty() {
             break head.metadata.resource_version;
@@ -139,7 +178,7 @@ pub(crate) async fn get(
     name: &str,
 ) -> Result<Option<Object>, ListError> {
     let body = connection.get(&format!("{}/{name}", resource.path(namespace)), JSON).await?;
-    Ok(read_objects(&body, resource, Extent::Whole).objects.into_iter().next())
+    Ok(read_objects(&body, resource, &ListExtent::Whole).objects.into_iter().next())
 }
 
 #[derive(Debug, Default)]
@@ -148,20 +187,20 @@ pub(crate) struct Parsed {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// The objects of an answer: one, or those of a list.
-pub(crate) fn read_objects(body: &[u8], resource: &ApiResource, extent: Extent) -> Parsed {
+/// The objects of a response: one, or the items of a list.
+pub(crate) fn read_objects(body: &[u8], resource: &ApiResource, extent: &ListExtent) -> Parsed {
     static NOWHERE: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
     let text = String::from_utf8_lossy(body);
     let reading = text::read(&NOWHERE, &text);
     let mut objects = reading.objects;
     for object in &mut objects {
-        // Lines and columns of an answer of the server say nothing to anybody.
+        // Lines and columns of a response mean nothing to users.
         object.source = Source::default();
-        // A list does not say of each item what it is, a watch does: the same object must be the same.
+        // The items of a list have no type, those of a watch do: make them equal.
         if let Value::Map(body) = &object.body {
             object.body = Value::Map(body.without(|key| matches!(key, "apiVersion" | "kind")));
         }
-        if extent == Extent::Metadata {
+        if *extent == ListExtent::Metadata {
             object.id.group = (&*resource.group).into();
             object.id.kind = (&*resource.kind).into();
             object.version = (&*resource.version).into();
@@ -175,7 +214,7 @@ pub(crate) fn read_objects(body: &[u8], resource: &ApiResource, extent: Extent) 
     Parsed { objects, problems: problems.collect() }
 }
 
-/// Pods and Jobs that others make are not shown beside those who make them: policies select both by the same labels.
+/// Pods and Jobs that workloads create are left out: policies select both by the same labels.
 fn is_made_by_workloads(resource: &ApiResource) -> bool {
     matches!((&*resource.group, &*resource.kind), ("", "Pod") | ("batch", "Job"))
 }

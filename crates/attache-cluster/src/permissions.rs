@@ -6,16 +6,16 @@ use serde_json::json;
 use crate::ApiResource;
 use crate::connection::{Connection, RequestError};
 
-/// What the server says that the user may do in a namespace.
+/// The permissions of the user in a namespace, according to the server.
 #[derive(Debug, Default)]
 pub(crate) struct Permissions {
-    rules: Vec<Rule>,
-    /// Whether there may be more than the server knows, as with authorization by a webhook.
+    rules: Vec<ResourceRule>,
+    /// Whether the server may not know all permissions, as with authorization by a webhook.
     incomplete: bool,
 }
 
 impl Permissions {
-    /// Asks the server. A user who may not ask may still try.
+    /// Asks the server. A user who may not ask may still try to list.
     pub(crate) async fn read(connection: &Connection, namespace: &str) -> Result<Permissions, crate::ClusterError> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1",
@@ -55,13 +55,13 @@ struct Review {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ReviewStatus {
-    resource_rules: Vec<Rule>,
+    resource_rules: Vec<ResourceRule>,
     incomplete: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Rule {
+struct ResourceRule {
     verbs: Vec<String>,
     api_groups: Vec<String>,
     resources: Vec<String>,

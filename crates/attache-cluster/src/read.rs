@@ -1,10 +1,10 @@
-//! Everything that can matter, read once.
+//! Reads everything that can matter, once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use attache_engine::kinds::{PolicyKind, Registry, Settings};
+use attache_engine::kinds::{PolicyKind, Registry};
 use attache_engine::text::described_kind;
 use attache_engine::{Object, Objects, Problem};
 use futures_util::StreamExt;
@@ -13,13 +13,13 @@ use tokio::runtime::Runtime;
 
 use crate::configuration::ClientOptions;
 use crate::connection::Connection;
-use crate::list::{self, Extent, ListError, Listing};
+use crate::list::{self, ListError, ListExtent, Listing};
 use crate::permissions::Permissions;
-use crate::unseen::{Unseen, UnseenReason};
-use crate::wanted::{self, CRD_GROUP, CRD_KIND, Wanted, WantedKinds};
+use crate::unseen::{ObjectRole, Unseen, UnseenReason};
+use crate::wanted::{self, CRD_GROUP, CRD_KIND, Interest, Wanted, WantedKinds};
 use crate::{ApiResource, ClusterError, Discovery};
 
-/// How many namespaces are asked about at the same time.
+/// The number of namespaces that are read at the same time.
 const PARALLEL: usize = 16;
 
 /// A cluster, as one user sees it.
@@ -34,58 +34,47 @@ impl std::fmt::Debug for Cluster {
     }
 }
 
-/// What is to be read.
-#[derive(Clone, Debug, Default)]
-pub struct Interest {
-    /// The policy kinds that are known without the cluster's help.
-    pub kinds: Vec<PolicyKind>,
-    /// What counts as a policy.
-    pub settings: Settings,
-    /// A namespace to look into if not all of them may be read, beside those of the kubeconfig.
-    pub namespace: Option<String>,
-}
-
-/// How far the reading is.
+/// The progress of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadProgress {
     /// Kinds that have been listed.
     pub kinds: usize,
-    /// Kinds that are listed in all, as far as is known.
+    /// Kinds to list in total, as far as known.
     pub of: usize,
     /// Bytes that have been read.
     pub bytes: usize,
 }
 
-/// What a cluster holds.
+/// The content of a cluster.
 #[derive(Debug, Default)]
 pub struct ClusterReading {
     /// The objects, each once.
     pub objects: Vec<Object>,
-    /// What is wrong with them.
+    /// The problems of the objects.
     pub problems: Vec<Problem>,
-    /// What could not be read.
+    /// Kinds of which not all objects could be read.
     pub unseen: Vec<Unseen>,
-    /// What the cluster has.
+    /// The kinds that the cluster serves.
     pub discovery: Discovery,
-    /// How many requests it took.
+    /// The number of requests.
     pub requests: usize,
-    /// How many bytes were read.
+    /// The number of bytes.
     pub bytes: usize,
-    /// What was listed, for those who follow it.
-    pub(crate) lists: Vec<Listed>,
+    /// The lists, for followers.
+    pub(crate) lists: Vec<ListedKind>,
     pub(crate) wanted: WantedKinds,
 }
 
-/// A list that was read, and where a watch goes on.
+/// A list that was read, and the version from which a watch continues.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedKind {
     pub(crate) wanted: Wanted,
     pub(crate) namespace: Option<String>,
     pub(crate) resource_version: String,
 }
 
 impl Cluster {
-    /// The cluster that kubectl would talk to with these options. Asks the server for nothing yet.
+    /// The cluster that kubectl would use with these options. No request is sent yet.
     pub fn connect(options: &ClientOptions) -> Result<Cluster, ClusterError> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| ClusterError::Unexpected {
@@ -110,7 +99,7 @@ impl Cluster {
         &self.connection.server
     }
 
-    /// Reads every kind that can matter, and tells `progress` how far it is.
+    /// Reads every kind that can matter, and reports the progress.
     pub fn read(
         &self,
         interest: &Interest,
@@ -120,20 +109,22 @@ impl Cluster {
     }
 }
 
-/// What completes a command line: few requests, and none that takes long.
+/// Completion of command lines: few requests, and no slow ones.
 impl Cluster {
-    /// Group and kind of what can be asked about: the Gateway API, Services, Namespaces and installed policy kinds.
+    /// Group and kind of the objects that commands accept: the Gateway API, Services, Namespaces and installed policy
+    /// kinds.
     pub fn kinds(&self, known: &[PolicyKind]) -> Result<Vec<(String, String)>, ClusterError> {
         self.runtime.block_on(async {
             let discovery = Discovery::read(&self.connection).await?;
-            let wanted = WantedKinds::default().first(&discovery, known, false);
+            let interest = Interest { kinds: known.to_vec(), ..Interest::default() };
+            let wanted = WantedKinds::default().first(&discovery, &interest);
             let mut kinds: Vec<(String, String)> = Vec::new();
             for Wanted { resource, extent, .. } in wanted {
                 if resource.kind != CRD_KIND {
                     kinds.push((resource.group, resource.kind));
                     continue;
                 }
-                let crds = list::list(&self.connection, &resource, None, extent).await.unwrap_or_default();
+                let crds = list::list(&self.connection, &resource, None, &extent).await.unwrap_or_default();
                 kinds.extend(
                     crds.objects.iter().filter_map(described_kind).map(|(group, kind)| (group.into(), kind.into())),
                 );
@@ -142,7 +133,7 @@ impl Cluster {
         })
     }
 
-    /// The objects of the kinds that are wanted, in a namespace or in all, with nothing but their metadata.
+    /// The metadata of the objects of some kinds, in a namespace or in all.
     pub fn names(
         &self,
         is_wanted: impl Fn(&ApiResource) -> bool,
@@ -153,7 +144,7 @@ impl Cluster {
             let mut objects = Vec::new();
             for resource in discovery.each().filter(|it| is_wanted(it)) {
                 let namespace = namespace.filter(|_| resource.namespaced);
-                let listed = list::list(&self.connection, resource, namespace, Extent::Metadata).await;
+                let listed = list::list(&self.connection, resource, namespace, &ListExtent::Metadata).await;
                 objects.extend(listed.unwrap_or_default().objects);
             }
             Ok(objects)
@@ -168,14 +159,16 @@ pub(crate) async fn read(
 ) -> Result<ClusterReading, ClusterError> {
     let discovery = Discovery::read(connection).await?;
     let mut reading = ClusterReading { discovery, ..ClusterReading::default() };
-    let all_crds = interest.settings.infer_unlabelled;
-    let mut wanted = reading.wanted.first(&reading.discovery, &interest.kinds, all_crds);
+    let mut wanted = reading.wanted.first(&reading.discovery, interest);
     let counter = Counter::new(progress);
-    while !wanted.is_empty() {
-        read_kinds(connection, interest, &wanted, &counter, &mut reading).await?;
-        read_crds(connection, &wanted, &mut reading).await?;
+    let more = |reading: &mut ClusterReading| {
         let registry = registry(interest, &reading.objects);
-        wanted = reading.wanted.more(&reading.discovery, &registry, reading.objects.iter());
+        reading.wanted.more(&reading.discovery, &registry, reading.objects.iter())
+    };
+    while !wanted.is_empty() {
+        let listed = read_kinds(connection, interest, wanted, &counter, &mut reading, more).await?;
+        read_crds(connection, &listed, &mut reading).await?;
+        wanted = more(&mut reading);
     }
     reading.unseen.sort();
     reading.requests = connection.requests();
@@ -210,48 +203,58 @@ impl<'p> Counter<'p> {
     }
 }
 
-/// The kinds that the objects that have been read describe, beside those that are known.
+/// The known kinds, and those that the objects read so far describe.
 pub(crate) fn registry(interest: &Interest, objects: &[Object]) -> Registry {
-    let descriptions = objects.iter().filter(|object| matches!(&*object.id.kind, CRD_KIND | "PolicyKind"));
+    let descriptions = objects.iter().filter(|object| wanted::describes_kind(&object.id.group, &object.id.kind));
     Registry::new(&interest.kinds, &Objects::new(descriptions.cloned().collect()), &interest.settings).0
 }
 
-/// Lists kinds, those that may not be listed everywhere in the namespaces where they may.
+/// Lists kinds, and returns them. Those that `more` adds once all descriptions of kinds are read are listed at the same time.
+/// A kind that may not be listed everywhere is listed in the namespaces where it may be.
 pub(crate) async fn read_kinds(
     connection: &Connection,
     interest: &Interest,
-    wanted: &[Wanted],
+    wanted: Vec<Wanted>,
     counter: &Counter<'_>,
     reading: &mut ClusterReading,
-) -> Result<(), ClusterError> {
+    more: impl Fn(&mut ClusterReading) -> Vec<Wanted>,
+) -> Result<Vec<Wanted>, ClusterError> {
+    let list = async |wanted: Wanted| {
+        let listed = list::list(connection, &wanted.resource, wanted.extent.namespace(), &wanted.extent).await;
+        counter.done(connection);
+        (wanted, listed)
+    };
     counter.expect(wanted.len());
-    let mut lists: FuturesUnordered<_> = wanted
-        .iter()
-        .map(async |wanted| {
-            let listed = list::list(connection, &wanted.resource, None, wanted.extent).await;
-            counter.done(connection);
-            (wanted, listed)
-        })
-        .collect();
-    let mut forbidden: Vec<&Wanted> = Vec::new();
+    let mut descriptions = wanted.iter().filter(|it| it.describes_kinds()).count();
+    let mut lists: FuturesUnordered<_> = wanted.into_iter().map(list).collect();
+    let (mut read, mut forbidden) = (Vec::new(), Vec::new());
     while let Some((wanted, listed)) = lists.next().await {
         match listed {
-            Ok(listing) => reading.add(wanted, None, listing),
-            Err(ListError::Forbidden) if wanted.resource.namespaced => forbidden.push(wanted),
-            Err(error) => reading.miss(wanted, error, Vec::new())?,
+            Ok(listing) => reading.add(&wanted, wanted.extent.namespace(), listing),
+            Err(ListError::Forbidden) if wanted.resource.namespaced && wanted.extent.namespace().is_none() => {
+                forbidden.push(wanted.clone())
+            }
+            Err(error) => reading.miss(&wanted, error, Vec::new())?,
         }
+        if wanted.describes_kinds() {
+            descriptions -= 1;
+            let more = if descriptions == 0 { more(reading) } else { Vec::new() };
+            counter.expect(more.len());
+            lists.extend(more.into_iter().map(list));
+        }
+        read.push(wanted);
     }
-    if forbidden.is_empty() {
-        return Ok(());
+    if !forbidden.is_empty() {
+        forbidden.sort_by(|a, b| a.resource.cmp(&b.resource));
+        read_in_namespaces(connection, interest, &forbidden, reading).await?;
     }
-    forbidden.sort_by(|a, b| a.resource.cmp(&b.resource));
-    read_in_namespaces(connection, interest, &forbidden, reading).await
+    Ok(read)
 }
 
 async fn read_in_namespaces(
     connection: &Connection,
     interest: &Interest,
-    wanted: &[&Wanted],
+    wanted: &[Wanted],
     reading: &mut ClusterReading,
 ) -> Result<(), ClusterError> {
     let namespaces = namespaces_to_try(connection, interest, reading);
@@ -261,17 +264,17 @@ async fn read_in_namespaces(
     let mut requests = Vec::new();
     while let Some((namespace, permissions)) = permissions.next().await {
         let permissions = permissions?;
-        requests.extend(wanted.iter().filter(|it| permissions.may_list(&it.resource)).map(|it| (*it, namespace)));
+        requests.extend(wanted.iter().filter(|it| permissions.may_list(&it.resource)).map(|it| (it, namespace)));
     }
     let lists = requests.into_iter().map(async |(wanted, namespace)| {
-        (wanted, namespace, list::list(connection, &wanted.resource, Some(namespace), wanted.extent).await)
+        (wanted, namespace, list::list(connection, &wanted.resource, Some(namespace), &wanted.extent).await)
     });
     let mut lists = futures_util::stream::iter(lists).buffered(PARALLEL);
     let mut seen: Vec<(&Wanted, String)> = Vec::new();
     while let Some((wanted, namespace, listed)) = lists.next().await {
         match listed {
             Ok(listing) => {
-                reading.add(wanted, Some(namespace), listing);
+                reading.add(wanted, Some(namespace.as_str()), listing);
                 seen.push((wanted, namespace.clone()));
             }
             Err(ListError::Cluster(error)) => return Err(error),
@@ -279,13 +282,13 @@ async fn read_in_namespaces(
         }
     }
     for wanted in wanted {
-        let seen_in = seen.iter().filter(|(it, _)| it == wanted).map(|(_, namespace)| namespace.clone()).collect();
+        let seen_in = seen.iter().filter(|(it, _)| *it == wanted).map(|(_, namespace)| namespace.clone()).collect();
         reading.miss(wanted, ListError::Forbidden, seen_in)?;
     }
     Ok(())
 }
 
-/// All namespaces, if they may be listed; else those that are known by name.
+/// All namespaces, if they may be listed; otherwise those that are known by name.
 fn namespaces_to_try(connection: &Connection, interest: &Interest, reading: &ClusterReading) -> BTreeSet<String> {
     let objects = reading.objects.iter();
     let known = objects.filter_map(|object| match (&*object.id.group, &*object.id.kind) {
@@ -296,8 +299,7 @@ fn namespaces_to_try(connection: &Connection, interest: &Interest, reading: &Clu
     known.chain(named).chain([connection.namespace.clone()]).collect()
 }
 
-/// Reads the CRDs of policy kinds, which say which fields have defaults. Most have a label, by which they have been
-/// listed already.
+/// Reads the CRDs of policy kinds, which contain defaults of fields. Most have a label, and have already been listed.
 async fn read_crds(
     connection: &Connection,
     wanted: &[Wanted],
@@ -318,7 +320,7 @@ async fn read_crds(
             // A kind of an aggregated API has no CRD.
             Err(ListError::Gone) => {}
             Err(error @ (ListError::Forbidden | ListError::Failed(_))) => {
-                let wanted = Wanted { resource: crds.clone(), extent: Extent::Whole, is_policy: false };
+                let wanted = Wanted { resource: crds.clone(), extent: ListExtent::Whole, role: ObjectRole::Others };
                 return reading.miss(&wanted, error, Vec::new());
             }
         }
@@ -327,12 +329,21 @@ async fn read_crds(
 }
 
 impl ClusterReading {
-    fn add(&mut self, wanted: &Wanted, namespace: Option<&String>, mut listing: Listing) {
+    fn add(&mut self, wanted: &Wanted, namespace: Option<&str>, mut listing: Listing) {
+        let is_part = |it: &ListedKind| {
+            matches!(it.wanted.extent, ListExtent::Settings(_)) && it.wanted.resource == wanted.resource
+        };
+        // All objects of the kind, including those with settings.
+        if wanted.role == ObjectRole::Others && self.lists.iter().any(is_part) {
+            self.lists.retain(|it| !is_part(it));
+            let ApiResource { group, kind, .. } = &wanted.resource;
+            self.objects.retain(|object| object.id.group != *group || object.id.kind != *kind);
+        }
         self.objects.append(&mut listing.objects);
         self.problems.append(&mut listing.problems);
-        self.lists.push(Listed {
+        self.lists.push(ListedKind {
             wanted: wanted.clone(),
-            namespace: namespace.cloned(),
+            namespace: namespace.map(str::to_owned),
             resource_version: listing.resource_version,
         });
     }
@@ -340,7 +351,7 @@ impl ClusterReading {
     fn miss(&mut self, wanted: &Wanted, error: ListError, seen_in: Vec<String>) -> Result<(), ClusterError> {
         let reason = match error {
             ListError::Cluster(error) => return Err(error),
-            // Removed since discovery: as if it had never been there.
+            // Removed since discovery.
             ListError::Gone => return Ok(()),
             ListError::Forbidden => UnseenReason::Forbidden,
             ListError::Failed(message) => UnseenReason::Failed(message),
@@ -350,7 +361,7 @@ impl ClusterReading {
             kind: wanted.resource.kind.clone(),
             reason,
             seen_in,
-            is_policy: wanted.is_policy,
+            role: wanted.role.clone(),
         });
         Ok(())
     }

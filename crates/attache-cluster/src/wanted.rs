@@ -1,80 +1,121 @@
-//! Which kinds are read.
+//! Selects the kinds that are read.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use attache_engine::Object;
-use attache_engine::kinds::{KindName, LevelName, PolicyKind, Registry};
+use attache_engine::kinds::{KindName, LevelName, PolicyKind, Registry, SettingObject, Settings};
 use attache_engine::text::described_kind;
 use attache_engine::{Level, Value};
 
 use crate::discovery::{ApiResource, Discovery};
-use crate::list::Extent;
+use crate::list::ListExtent;
+use crate::relevance::Relevance;
+use crate::unseen::ObjectRole;
 
 pub(crate) const CRD_GROUP: &str = "apiextensions.k8s.io";
 pub(crate) const CRD_KIND: &str = "CustomResourceDefinition";
 
-/// The label by which the CRD of a policy says that it is one.
+/// The label that marks the CRD of a policy kind.
 pub(crate) const POLICY_LABEL: &str = "gateway.networking.k8s.io/policy";
 
 /// The groups of which every kind is read.
 const GATEWAY_API: [&str; 2] = ["gateway.networking.k8s.io", "gateway.networking.x-k8s.io"];
 
 /// The kinds that run Pods.
-const WORKLOADS: [(&str, &str, Extent); 5] = [
-    ("", "Pod", Extent::Metadata),
-    ("apps", "Deployment", Extent::Whole),
-    ("apps", "StatefulSet", Extent::Whole),
-    ("apps", "DaemonSet", Extent::Whole),
-    ("batch", "Job", Extent::Whole),
+const WORKLOADS: [(&str, &str, ListExtent); 5] = [
+    ("", "Pod", ListExtent::Metadata),
+    ("apps", "Deployment", ListExtent::Whole),
+    ("apps", "StatefulSet", ListExtent::Whole),
+    ("apps", "DaemonSet", ListExtent::Whole),
+    ("batch", "Job", ListExtent::Whole),
 ];
 
-/// Fields that refer to objects by kind and name. References to Secrets and ConfigMaps are in other fields, and
-/// Secrets are never read.
+/// Fields that refer to objects by kind and name. References to Secrets and ConfigMaps are in other fields. Secrets are
+/// never read.
 const REFERENCES: [&str; 7] =
     ["targetRef", "targetRefs", "parentRef", "parentRefs", "backendRef", "backendRefs", "extensionRef"];
 
-/// A kind that is read, and what of its objects.
+/// What is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct Interest {
+    /// The policy kinds that are known without the cluster's help.
+    pub kinds: Vec<PolicyKind>,
+    /// The settings of the engine.
+    pub settings: Settings,
+    /// A namespace to read if not all of them may be read, beside those of the kubeconfig.
+    pub namespace: Option<String>,
+    /// The kind of the object that the question concerns, as the user writes it. Kinds that cannot matter to it are not
+    /// read.
+    pub about: Option<String>,
+    /// Whether the statuses of all targets are read, as a controller that writes them needs. Without it, only the
+    /// metadata of Namespaces is read.
+    pub statuses: bool,
+}
+
+/// A kind that is read, and which part of its objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Wanted {
     pub(crate) resource: ApiResource,
-    pub(crate) extent: Extent,
-    pub(crate) is_policy: bool,
+    pub(crate) extent: ListExtent,
+    pub(crate) role: ObjectRole,
+}
+
+impl Wanted {
+    /// Whether its objects describe policy kinds.
+    pub(crate) fn describes_kinds(&self) -> bool {
+        describes_kind(&self.resource.group, &self.resource.kind)
+    }
+}
+
+/// Whether objects of a kind describe policy kinds.
+pub(crate) fn describes_kind(group: &str, kind: &str) -> bool {
+    matches!((group, kind), (CRD_GROUP, CRD_KIND) | ("attache.dev", "PolicyKind"))
 }
 
 /// The kinds that are read, each once.
 #[derive(Debug, Default)]
 pub(crate) struct WantedKinds {
     known: HashSet<(String, String)>,
+    settings: HashSet<SettingObject>,
+    relevance: Relevance,
 }
 
 impl WantedKinds {
-    /// What is read in any case.
-    pub(crate) fn first(&mut self, discovery: &Discovery, kinds: &[PolicyKind], all_crds: bool) -> Vec<Wanted> {
+    /// The kinds that are always read.
+    pub(crate) fn first(&mut self, discovery: &Discovery, interest: &Interest) -> Vec<Wanted> {
         let mut wanted = Vec::new();
-        // Policy kinds first: others would be taken for something else.
-        for kind in kinds {
-            if let Some(resource) = discovery.find(&kind.group, &kind.kind, &kind.versions) {
-                self.add(resource, Extent::Whole, true, &mut wanted);
-            }
+        self.relevance = Relevance::new(interest.about.as_deref(), &interest.kinds, discovery);
+        // Policy kinds come first, so that they get the role of policies.
+        for kind in interest.kinds.iter().filter(|kind| self.relevance.matters(kind)).collect::<Vec<_>>() {
+            self.add_policies(discovery, kind, &mut wanted);
         }
-        for resource in GATEWAY_API.iter().flat_map(|group| discovery.of_group(group)) {
-            self.add(resource, Extent::Whole, false, &mut wanted);
+        let is_policy =
+            |it: &ApiResource| interest.kinds.iter().any(|kind| kind.group == it.group && kind.kind == it.kind);
+        for resource in GATEWAY_API.iter().flat_map(|group| discovery.of_group(group)).filter(|it| !is_policy(it)) {
+            self.add(resource, ListExtent::Whole, &mut wanted);
         }
-        let crds = if all_crds { Extent::Whole } else { Extent::Labelled(POLICY_LABEL) };
+        let all_crds = interest.settings.infer_unlabelled;
+        let crds = if all_crds { ListExtent::Whole } else { ListExtent::Labelled(POLICY_LABEL) };
+        let namespaces = if interest.statuses { ListExtent::Whole } else { ListExtent::Metadata };
         for (group, kind, extent) in [
-            ("", "Namespace", Extent::Metadata),
-            ("", "Service", Extent::Whole),
+            ("", "Namespace", namespaces),
+            ("", "Service", ListExtent::Whole),
             (CRD_GROUP, CRD_KIND, crds),
-            ("attache.dev", "PolicyKind", Extent::Whole),
+            ("attache.dev", "PolicyKind", ListExtent::Whole),
+            ("attache.dev", "PolicyRequirement", ListExtent::Whole),
+            ("attache.dev", "TargetKind", ListExtent::Whole),
+            ("attache.dev", "GatewayController", ListExtent::Whole),
         ] {
             if let Some(resource) = discovery.find(group, kind, &[""; 0]) {
-                self.add(resource, extent, false, &mut wanted);
+                self.add(resource, extent, &mut wanted);
             }
         }
         wanted
     }
 
-    /// What else is read because of what has been read: kinds of policies, and what policies and routes refer to.
+    /// Further kinds that are read because of the objects read so far: policy kinds, and kinds that policies and routes
+    /// refer to.
     pub(crate) fn more<'o>(
         &mut self,
         discovery: &Discovery,
@@ -82,10 +123,8 @@ impl WantedKinds {
         objects: impl Iterator<Item = &'o Object> + Clone,
     ) -> Vec<Wanted> {
         let mut wanted = Vec::new();
-        for (_, kind) in registry.iter() {
-            if let Some(resource) = discovery.find(&kind.group, &kind.kind, &kind.versions) {
-                self.add(resource, Extent::Whole, true, &mut wanted);
-            }
+        for (_, kind) in registry.iter().filter(|(_, kind)| self.relevance.matters(kind)).collect::<Vec<_>>() {
+            self.add_policies(discovery, kind, &mut wanted);
         }
         let mut references: HashSet<(&str, &str)> = HashSet::new();
         let mut in_use: HashSet<(&str, &str)> = HashSet::new();
@@ -95,12 +134,14 @@ impl WantedKinds {
         }
         for (group, kind) in references {
             if let Some(resource) = discovery.find(group, kind, &[""; 0]) {
-                self.add(resource, Extent::Whole, false, &mut wanted);
+                self.add(resource, ListExtent::Whole, &mut wanted);
             }
         }
-        for (_, kind) in registry.iter().filter(|(_, kind)| in_use.contains(&(&*kind.group, &*kind.kind))) {
+        let in_use = || registry.iter().filter(|(_, kind)| in_use.contains(&(&*kind.group, &*kind.kind)));
+        for (_, kind) in in_use() {
             self.add_levels(discovery, kind, &mut wanted);
         }
+        self.add_settings(discovery, in_use().map(|(_, kind)| kind), &mut wanted);
         wanted.sort_by(|a, b| a.resource.cmp(&b.resource));
         wanted
     }
@@ -110,10 +151,10 @@ impl WantedKinds {
         let levels = || {
             [&kind.hierarchy.levels[..], &kind.targets.allowed, &kind.hierarchy.effective_targets].into_iter().flatten()
         };
-        if levels().any(|level| level.level() == Level::Workload) {
+        if self.relevance.has_workloads() && levels().any(|level| level.level() == Level::Workload) {
             for (group, kind, extent) in WORKLOADS {
                 if let Some(resource) = discovery.find(group, kind, &[""; 0]) {
-                    self.add(resource, extent, false, wanted);
+                    self.add(resource, extent, wanted);
                 }
             }
         }
@@ -123,27 +164,75 @@ impl WantedKinds {
         });
         let bindings = kind.targets.bindings.iter().flat_map(|bindings| {
             let places = &bindings.placements;
-            let own = [&bindings.kind, &places.kind, &places.decisions, &places.targets, &places.set_bindings];
+            let own = [
+                &bindings.kind,
+                &places.kind,
+                &places.decisions,
+                &places.targets,
+                &places.sets.kind,
+                &places.sets.bindings,
+            ];
             own.into_iter().chain(bindings.sets.as_ref().map(|sets| &sets.kind))
         });
         for name in named.chain(bindings) {
             for resource in discovery.of_kind(&name.kind).filter(|it| is_named(name, it)) {
-                self.add(resource, Extent::Whole, false, wanted);
+                self.add(resource, ListExtent::Whole, wanted);
             }
         }
     }
 
-    fn add(&mut self, resource: &ApiResource, extent: Extent, is_policy: bool, wanted: &mut Vec<Wanted>) {
-        let is_secret = resource.group.is_empty() && resource.kind == "Secret";
-        if !is_secret && self.known.insert((resource.group.clone(), resource.kind.clone())) {
-            wanted.push(Wanted { resource: resource.clone(), extent, is_policy });
+    /// The objects with the settings of the controllers that handle policies of these kinds.
+    fn add_settings<'k>(
+        &mut self,
+        discovery: &Discovery,
+        kinds: impl Iterator<Item = &'k PolicyKind>,
+        wanted: &mut Vec<Wanted>,
+    ) {
+        let mut fields: BTreeMap<&SettingObject, Vec<&'static str>> = BTreeMap::new();
+        for setting in kinds.flat_map(|kind| &kind.settings) {
+            fields.entry(&setting.object).or_default().push(setting.sets.name());
+        }
+        for (object, mut fields) in fields {
+            let Some(resource) = discovery.find(&object.group, &object.kind, &[""; 0]) else { continue };
+            let is_whole = self.known.contains(&(resource.group.clone(), resource.kind.clone()));
+            if !is_whole && !is_secret(resource) && self.settings.insert(object.clone()) {
+                fields.sort_unstable();
+                fields.dedup();
+                let (extent, role) = (ListExtent::Settings(Arc::new(object.clone())), ObjectRole::Settings(fields));
+                wanted.push(Wanted { resource: resource.clone(), extent, role });
+            }
         }
     }
 
-    /// Forgets a kind that is not installed any more.
-    pub(crate) fn forget(&mut self, resource: &ApiResource) {
-        self.known.remove(&(resource.group.clone(), resource.kind.clone()));
+    fn add_policies(&mut self, discovery: &Discovery, kind: &PolicyKind, wanted: &mut Vec<Wanted>) {
+        if let Some(resource) = discovery.find(&kind.group, &kind.kind, &kind.versions) {
+            self.add_as(resource, ListExtent::Whole, ObjectRole::Policies, wanted);
+        }
     }
+
+    fn add(&mut self, resource: &ApiResource, extent: ListExtent, wanted: &mut Vec<Wanted>) {
+        self.add_as(resource, extent, ObjectRole::Others, wanted);
+    }
+
+    fn add_as(&mut self, resource: &ApiResource, extent: ListExtent, role: ObjectRole, wanted: &mut Vec<Wanted>) {
+        if !is_secret(resource) && self.known.insert((resource.group.clone(), resource.kind.clone())) {
+            wanted.push(Wanted { resource: resource.clone(), extent, role });
+        }
+    }
+
+    /// Removes a kind that is no longer installed.
+    pub(crate) fn forget(&mut self, wanted: &Wanted) {
+        match &wanted.extent {
+            ListExtent::Settings(object) => _ = self.settings.remove(&**object),
+            ListExtent::Whole | ListExtent::Metadata | ListExtent::Labelled(_) => {
+                self.known.remove(&(wanted.resource.group.clone(), wanted.resource.kind.clone()));
+            }
+        }
+    }
+}
+
+fn is_secret(resource: &ApiResource) -> bool {
+    resource.group.is_empty() && resource.kind == "Secret"
 }
 
 fn is_named(name: &KindName, resource: &ApiResource) -> bool {
@@ -167,11 +256,11 @@ fn collect_references<'v>(value: &'v Value, found: &mut HashSet<(&'v str, &'v st
     }
 }
 
-/// The CRDs that say more about a policy kind, by their names.
+/// The names of the CRDs that describe policy kinds.
 pub(crate) fn crds_of_policies<'w>(wanted: &'w [Wanted], objects: &[Object]) -> Vec<&'w ApiResource> {
     let described: HashSet<(&str, &str)> =
         objects.iter().filter(|object| object.id.kind == CRD_KIND).filter_map(described_kind).collect();
-    let policies = wanted.iter().filter(|it| it.is_policy).map(|it| &it.resource);
+    let policies = wanted.iter().filter(|it| it.role == ObjectRole::Policies).map(|it| &it.resource);
     // Kinds of Kubernetes itself have no CRDs.
     policies
         .filter(|it| it.group.contains('.') && it.group != "networking.k8s.io")

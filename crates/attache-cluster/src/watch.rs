@@ -1,4 +1,4 @@
-//! One watch: what happens to the objects of one list, for as long as anybody wants to know.
+//! Watches the objects of one list.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::Sender;
 
 use crate::connection::{Connection, JSON, RequestError, StatusMessage};
-use crate::list::{self, Extent, ListError, Listing, METADATA, read_objects};
-use crate::read::Listed;
+use crate::list::{self, ListError, ListExtent, Listing, METADATA, read_objects};
+use crate::read::ListedKind;
 
-/// When the server ends a watch of its own accord. It is continued at once.
+/// The time after which the server ends a watch. It is continued at once.
 const SERVER_TIMEOUT: u64 = 290;
 
-/// How long a watch may be silent. The server sends a bookmark about every minute.
+/// The longest silence of a watch. The server sends a bookmark about every minute.
 const SILENCE: Duration = Duration::from_secs(150);
 
 /// The pause after a watch that was very short.
@@ -25,38 +25,39 @@ const SHORT_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause before the server is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Which of the watches something happened to.
+/// The id of a watch.
 pub(crate) type WatchId = u64;
 
 /// What happened to the objects of a list.
 #[derive(Debug)]
 pub(crate) enum WatchEvent {
     Edit(Edit),
-    /// Too much happened to be told one by one: this is all there is.
+    /// Too many changes for single events: all objects that exist now.
     Relisted(Listing),
-    /// Nothing is heard any more, and this is why.
-    OutOfTouch(String),
+    /// The connection is lost, with the reason.
+    Disconnected(String),
     BackInTouch,
-    /// The kind is not there any more. The watch has ended.
+    /// The kind no longer exists. The watch has ended.
     Gone,
 }
 
 /// Why a watch ended.
 enum End {
-    /// As watches do.
+    /// The server closed it, as usual.
     Closed,
-    /// What happened since the last event is not known to the server any more.
+    /// The server no longer has the changes since the last event.
     Expired,
     Gone,
     Failed(String),
-    /// Nobody listens.
+    /// The receiver is closed.
     Abandoned,
 }
 
-/// Watches the objects of a list from where it was read, until nobody listens or the kind is gone.
+/// Watches the objects of a list from the version in which it was read, until the receiver is closed or the kind is
+/// removed.
 pub(crate) async fn watch(
     connection: Arc<Connection>,
-    mut listed: Listed,
+    mut listed: ListedKind,
     id: WatchId,
     sender: Sender<(WatchId, WatchEvent)>,
 ) {
@@ -70,10 +71,10 @@ pub(crate) async fn watch(
             end = watch.relist().await;
         }
         match end {
-            // A server that ends every watch at once is not asked all the time.
+            // A server that ends every watch at once must not be flooded with requests.
             End::Closed if start.elapsed() < Duration::from_secs(1) => tokio::time::sleep(SHORT_PAUSE).await,
             End::Closed => {}
-            // A list that is read again may be too old already.
+            // A list that is read again may have expired, too.
             End::Expired => failures += 1,
             End::Gone => {
                 let _ = sender.send((id, WatchEvent::Gone)).await;
@@ -81,7 +82,7 @@ pub(crate) async fn watch(
             }
             End::Abandoned => return,
             End::Failed(message) => {
-                if failures == 0 && sender.send((id, WatchEvent::OutOfTouch(message))).await.is_err() {
+                if failures == 0 && sender.send((id, WatchEvent::Disconnected(message))).await.is_err() {
                     return;
                 }
                 failures += 1;
@@ -94,42 +95,42 @@ pub(crate) async fn watch(
 
 struct Watch<'w> {
     connection: &'w Connection,
-    listed: &'w mut Listed,
+    listed: &'w mut ListedKind,
     id: WatchId,
     sender: &'w Sender<(WatchId, WatchEvent)>,
-    /// How often in a row the server could not be asked.
+    /// The number of consecutive failures.
     failures: &'w mut u32,
 }
 
 impl Watch<'_> {
     async fn run(&mut self) -> End {
-        let Listed { wanted, namespace, resource_version } = &*self.listed;
-        let accept = if wanted.extent == Extent::Metadata { METADATA } else { JSON };
+        let ListedKind { wanted, namespace, resource_version } = &*self.listed;
+        let accept = if wanted.extent == ListExtent::Metadata { METADATA } else { JSON };
         let mut path = format!(
             "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={SERVER_TIMEOUT}&resourceVersion={resource_version}",
             wanted.resource.path(namespace.as_deref())
         );
-        if let Extent::Labelled(label) = wanted.extent {
-            path += &format!("&labelSelector={}", label.replace('/', "%2F"));
+        if let Some(query) = wanted.extent.query() {
+            path += &format!("&{query}");
         }
         let mut body = match tokio::time::timeout(SILENCE, self.connection.stream(&path, accept)).await {
             Ok(Ok(response)) => response.into_body(),
             Ok(Err(error)) => return refused(error),
             Err(_) => return End::Failed(self.silence()),
         };
-        if let Some(end) = self.back_in_touch().await {
+        if let Some(end) = self.reconnected().await {
             return end;
         }
         let mut buffer: Vec<u8> = Vec::new();
         loop {
             let frame = match tokio::time::timeout(SILENCE, body.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
-                // Cut or ended: if the server is gone, the next attempt says so.
+                // Cut or ended: if the server is down, the next attempt reports it.
                 Ok(Some(Err(_)) | None) => return End::Closed,
                 Err(_) => return End::Failed(self.silence()),
             };
             let Some(data) = frame.data_ref() else { continue };
-            // Only what is new can hold the end of a line.
+            // Only the new part can contain the end of a line.
             let mut searched = buffer.len();
             buffer.extend_from_slice(data);
             let mut start = 0;
@@ -144,12 +145,12 @@ impl Watch<'_> {
         }
     }
 
-    /// An event of the server. Whatever ends the watch is returned.
+    /// Handles an event of the server. Returns why the watch ends, if it does.
     async fn line(&mut self, line: &[u8]) -> Option<End> {
         if line.trim_ascii().is_empty() {
             return None;
         }
-        let event: Line = match serde_json::from_slice(line) {
+        let event: WatchLine = match serde_json::from_slice(line) {
             Ok(event) => event,
             Err(error) => return Some(End::Failed(format!("an event cannot be read: {error}"))),
         };
@@ -167,7 +168,7 @@ impl Watch<'_> {
                 Some(if status.code == 410 { End::Expired } else { End::Failed(status.message) })
             }
             kind => {
-                let parsed = read_objects(json, &self.listed.wanted.resource, self.listed.wanted.extent);
+                let parsed = read_objects(json, &self.listed.wanted.resource, &self.listed.wanted.extent);
                 for object in parsed.objects {
                     let version = object.body.at(&["metadata", "resourceVersion"]).and_then(|it| it.as_str());
                     if let Some(version) = version {
@@ -184,11 +185,11 @@ impl Watch<'_> {
     }
 
     async fn relist(&mut self) -> End {
-        let Listed { wanted, namespace, .. } = &*self.listed;
-        match list::list(self.connection, &wanted.resource, namespace.as_deref(), wanted.extent).await {
+        let ListedKind { wanted, namespace, .. } = &*self.listed;
+        match list::list(self.connection, &wanted.resource, namespace.as_deref(), &wanted.extent).await {
             Ok(listing) => {
                 self.listed.resource_version = listing.resource_version.clone();
-                if let Some(end) = self.back_in_touch().await {
+                if let Some(end) = self.reconnected().await {
                     return end;
                 }
                 let sent = self.sender.send((self.id, WatchEvent::Relisted(listing))).await;
@@ -201,7 +202,7 @@ impl Watch<'_> {
         }
     }
 
-    async fn back_in_touch(&mut self) -> Option<End> {
+    async fn reconnected(&mut self) -> Option<End> {
         if std::mem::take(self.failures) > 0 && self.sender.send((self.id, WatchEvent::BackInTouch)).await.is_err() {
             return Some(End::Abandoned);
         }
@@ -227,7 +228,7 @@ fn refused(error: RequestError) -> End {
 }
 
 #[derive(Deserialize)]
-struct Line<'l> {
+struct WatchLine<'l> {
     #[serde(rename = "type")]
     kind: String,
     #[serde(borrow)]

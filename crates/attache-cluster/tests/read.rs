@@ -1,4 +1,4 @@
-//! What is read from a cluster, with which permissions, and what is said when it cannot be read.
+//! Which objects are read from a cluster with which permissions, and the messages if it cannot be read.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,8 +9,8 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use attache_cluster::{ClientOptions, Cluster, ClusterError};
-use attache_testenv::ClusterOptions;
-use common::{eventually, interest, names, options, read_as, read_with, shared, unseen};
+use attache_testenv::{ClusterOptions, eventually};
+use common::{interest, names, options, read_as, read_with, shared, unseen};
 use serde_json::json;
 
 #[test]
@@ -26,7 +26,7 @@ fn everything_that_matters_is_read_and_secrets_are_not() {
     assert!(names(&reading, "Namespace").contains(&"Namespace/baker".into()));
     assert_eq!(names(&reading, "Secret"), [""; 0]);
     assert_eq!(names(&reading, "Pod"), [""; 0]);
-    // Of CRDs, those that say something about policies.
+    // Only CRDs of policy kinds are read.
     let crds = names(&reading, "CustomResourceDefinition");
     assert!(crds.contains(&"CustomResourceDefinition/retrypolicies.example.io".into()), "{crds:?}");
     assert!(!crds.iter().any(|it| it.contains("httproutes")), "{crds:?}");
@@ -64,12 +64,12 @@ fn pods_are_read_when_a_policy_selects_them() {
     let policy = json!({"metadata": {"name": "deny"}, "spec": {"podSelector": {}}});
     let path = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
     cluster.http().post(path, &policy).unwrap().expect_success();
-    // Those that a workload makes are left out: policies select both by the same labels.
+    // Pods that a workload creates are left out: policies select both by the same labels.
     assert_eq!(names(&read_with(&options(cluster.kubeconfig())).unwrap(), "Pod"), ["Pod/default/alone"]);
 }
 
 #[test]
-fn a_user_without_permissions_learns_what_is_hidden() {
+fn a_user_without_permissions_sees_which_kinds_are_hidden() {
     let Some(cluster) = shared() else { return };
     let reading = read_as(&cluster.user("nobody", None));
     assert_eq!(reading.objects.len(), 0, "{:?}", reading.objects);
@@ -105,7 +105,7 @@ fn a_kind_that_may_not_be_listed_everywhere_is_listed_where_it_may_be() {
 }
 
 #[test]
-fn who_may_not_list_namespaces_sees_those_that_the_kubeconfig_or_the_question_names() {
+fn without_namespaces_those_of_the_kubeconfig_and_of_the_query_are_read() {
     let Some(cluster) = shared() else { return };
     let user = cluster.user("carl", None);
     cluster.allow_reading(&user, Some("baker"), "gateway.networking.k8s.io", "httproutes");
@@ -123,7 +123,7 @@ fn who_may_not_list_namespaces_sees_those_that_the_kubeconfig_or_the_question_na
 }
 
 #[test]
-fn impersonation_asks_as_somebody_else() {
+fn impersonation_uses_the_permissions_of_the_other_user() {
     let Some(cluster) = shared() else { return };
     let mut as_nobody = options(cluster.kubeconfig());
     as_nobody.impersonate = Some("someone".into());
@@ -191,7 +191,7 @@ fn a_server_that_is_not_there_is_unreachable() {
     let error = read_with(&options(file.path())).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("the cluster at http://127.0.0.1:{port} cannot be reached: nobody listens at this address")
+        format!("the cluster at http://127.0.0.1:{port} cannot be reached: nothing listens at this address")
     );
 }
 
@@ -207,7 +207,7 @@ fn a_server_that_does_not_answer_times_out() {
 }
 
 #[test]
-fn a_certificate_of_somebody_else_is_not_accepted() {
+fn a_certificate_of_another_authority_is_not_accepted() {
     let Some(cluster) = shared() else { return };
     let other = cluster.folder().join("certificates/front-proxy-ca.crt");
     let file = kubeconfig(&json!({"server": cluster.url(), "certificate-authority": other}), &json!({}));

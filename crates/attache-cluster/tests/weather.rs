@@ -1,4 +1,4 @@
-//! Bad weather: servers that refuse, forget, are slow or cut the line, and objects that are unusual.
+//! Servers that refuse requests, restart, are slow or cut connections, and unusual objects.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use attache_cluster::{Cluster, ClusterError, ClusterFollower, ClusterReading};
 use attache_engine::{Edit, Object, ObjectRef, Objects};
-use attache_testenv::{ClusterOptions, Component, Fault, FaultProxy, TestCluster};
-use common::{eventually, interest, names, open_bakery, options, read_with, shared, unseen};
+use attache_testenv::{ClusterOptions, Component, Fault, FaultProxy, TestCluster, eventually};
+use common::{interest, names, open_bakery, options, read_with, shared, unseen};
 use serde_json::{Value, json};
 
 const POLICIES: &str = "/apis/example.io/v1/namespaces/baker/retrypolicies";
@@ -60,7 +60,7 @@ fn a_page_that_is_not_available_any_more_is_no_loss() {
         false => Fault::None,
     });
     let reading = read_with(&options(proxy.kubeconfig())).unwrap();
-    // With the Service of the API server itself.
+    // Including the Service of the API server itself.
     assert_eq!(names(&reading, "Service").len(), 1081);
     let paged = read_with(&options(cluster.kubeconfig())).unwrap();
     assert_eq!(names(&paged, "Service"), names(&reading, "Service"));
@@ -126,7 +126,7 @@ fn unusual_objects_are_read_like_others() {
         "text": "y".repeat(1_000_000)});
     cluster.http().post(POLICIES, &policy("large", large)).unwrap().expect_success();
     cluster.http().post(POLICIES, &policy("odd", json!({"retries": "many"}))).unwrap().expect_success();
-    // The schema becomes stricter than what is stored, and there is a second version.
+    // The schema becomes stricter than the stored objects, and there is a second version.
     let version = |name: &str, storage: bool| {
         let retries = json!({"type": "integer"});
         json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": {"type": "object",
@@ -143,19 +143,25 @@ fn unusual_objects_are_read_like_others() {
     assert!(reading.problems.is_empty(), "{:?}", reading.problems);
 }
 
-/// A cluster that is followed, with nothing but its objects.
+/// A follower, and the objects that it has seen.
 struct Following {
     follower: ClusterFollower,
     objects: BTreeMap<ObjectRef, Object>,
-    out_of_touch: usize,
+    disconnected: usize,
 }
 
 impl Following {
     fn start(kubeconfig: &std::path::Path) -> Following {
         let cluster = Cluster::connect(&options(kubeconfig)).unwrap();
         let mut reading: ClusterReading = cluster.read(&interest(), |_| ()).unwrap();
-        let objects = std::mem::take(&mut reading.objects).into_iter().map(|it| (it.id.clone(), it)).collect();
-        Following { follower: ClusterFollower::new(cluster, interest(), &mut reading), objects, out_of_touch: 0 }
+        let objects = std::mem::take(&mut reading.objects);
+        let known = Objects::new(objects.clone());
+        let objects = objects.into_iter().map(|it| (it.id.clone(), it)).collect();
+        Following {
+            follower: ClusterFollower::new(cluster, interest(), &mut reading, &known),
+            objects,
+            disconnected: 0,
+        }
     }
 
     /// Follows until the objects are those of a fresh read.
@@ -182,12 +188,12 @@ impl Following {
         }
     }
 
-    /// Takes what happens until somebody stops it.
+    /// Takes events until it is stopped.
     fn take(&mut self) {
         loop {
             let now = Objects::new(self.objects.values().cloned().collect());
             let Some(news) = self.follower.wait(&now) else { return };
-            self.out_of_touch += usize::from(news.out_of_touch.is_some());
+            self.disconnected += usize::from(news.disconnected.is_some());
             for edit in news.edits {
                 match edit {
                     Edit::Put(object) => _ = self.objects.insert(object.id.clone(), object),
@@ -209,7 +215,7 @@ fn change(cluster: &TestCluster, seed: usize) {
         1 => http.patch(&format!("{POLICIES}/{name}"), &json!({"spec": {"retries": seed}})),
         _ => http.delete(&format!("{POLICIES}/{name}")),
     };
-    // What is there already, or is not there, is refused; and a server that restarts does not answer.
+    // Requests fail if the object exists, or does not exist, or if the server restarts.
     let _ = answer;
 }
 
@@ -230,7 +236,7 @@ fn nothing_is_missed_across_restarts_of_the_api_server_and_of_etcd() {
             (0..changes / 8).for_each(|i| change(&cluster, round * changes + i));
             stop();
         });
-        // What happens while nobody can hear it counts too.
+        // Changes while the connection is lost count, too.
         cluster.restart(component);
         eventually("the server writes", || {
             cluster.http().post(POLICIES, &json!({})).is_ok_and(|answer| answer.status == 422 || answer.status == 400)
@@ -238,7 +244,7 @@ fn nothing_is_missed_across_restarts_of_the_api_server_and_of_etcd() {
         (0..changes / 8).for_each(|i| change(&cluster, round * changes + changes / 2 + i));
         following.catch_up(&kubeconfig);
     }
-    assert!(following.out_of_touch > 0);
+    assert!(following.disconnected > 0);
 }
 
 #[test]

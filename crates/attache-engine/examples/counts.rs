@@ -1,4 +1,5 @@
-//! Makes each change of the benchmark `incremental` once, for callgrind to count its instructions: see `benches/instructions`.
+//! Applies each change of the benchmark `incremental` once, so that callgrind counts its instructions: see
+//! `benches/instructions`.
 
 #[path = "../benches/shapes/changes.rs"]
 mod changes;

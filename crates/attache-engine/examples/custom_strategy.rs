@@ -1,4 +1,4 @@
-//! Own kinds of targets, an own policy kind and an own merge strategy: of two retention times the longer one counts.
+//! Custom kinds of targets, a custom policy kind and a custom merge strategy, with which the longer retention time wins.
 //! `cargo run -p attache-engine --example custom_strategy`
 
 use std::error::Error;
@@ -20,7 +20,7 @@ spec:
   kind: RetentionPolicy
   hierarchy: [Store.storage.acme.io, Bucket.storage.acme.io]
   effectiveTarget: Bucket.storage.acme.io
-  strategies: [maximum]
+  strategies: [longest]
 ---
 {apiVersion: storage.acme.io/v1, kind: Store, metadata: {name: main, namespace: shop}}
 ---
@@ -37,27 +37,28 @@ metadata: {name: by-team, namespace: shop}
 spec: {targetRef: {group: storage.acme.io, kind: Bucket, name: main-invoices}, days: 30, versions: 5}
 ";
 
-/// Takes the larger of two numbers.
+/// The longer retention time wins. For other fields, the policy with precedence wins.
 #[derive(Debug)]
-struct Maximum;
+struct Longest;
 
-impl MergeStrategy for Maximum {
+impl MergeStrategy for Longest {
     fn name(&self) -> &str {
-        "maximum"
+        "longest"
     }
 
     fn decide(&self, overlap: &Overlap<'_>) -> Decision {
         match (overlap.held(), overlap.incoming()) {
             (Value::Map(_), Value::Map(_)) => Decision::Fields,
-            (Value::Int(held), Value::Int(incoming)) if incoming > held => Decision::Take,
-            _ => Decision::Keep,
+            (Value::Int(held), Value::Int(incoming)) if overlap.is_at("days") && incoming > held => Decision::Take,
+            _ if overlap.is_at("days") => Decision::Keep,
+            _ => overlap.preferred(),
         }
     }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut strategies = StrategyRegistry::default();
-    strategies.register(Maximum)?;
+    strategies.register(Longest)?;
     // The name of a Bucket starts with the name of its Store.
     let mut links = TargetLinks::default();
     links.add("Bucket.storage.acme.io", "Store.storage.acme.io", |bucket| {

@@ -15,7 +15,7 @@ use attache_engine::kinds::{Settings, built_in};
 use attache_engine::text;
 use attache_engine::{Engine, IncrementalEngine};
 use attache_engine::{Object, Objects};
-use attache_gen::{ALL, Level, Policies, Shape};
+use attache_gen::ManifestShape;
 
 fn main() -> io::Result<()> {
     let from = std::env::args().nth(1).expect("usage: measure FOLDER|ROUTES [incremental]");
@@ -71,15 +71,7 @@ fn read(folder: &str) -> io::Result<Vec<Object>> {
 
 /// Ten gateways, and a policy on one in ten routes.
 fn generate(routes: usize) -> Vec<Object> {
-    let policies = [(Level::Gateway, ALL), (Level::Route, routes / 10)];
-    attache_gen::generate(&Shape {
-        gateways: 10,
-        routes,
-        services: routes / 10,
-        namespaces: 500,
-        policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
-        ..Shape::default()
-    })
+    attache_gen::generate(&ManifestShape { namespaces: 500, ..ManifestShape::one_in_ten(routes) })
 }
 
 struct StepTimer {

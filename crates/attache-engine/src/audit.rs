@@ -1,6 +1,6 @@
 //! Finds the targets on which a required policy is not in force.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 
@@ -88,7 +88,7 @@ impl Engine {
             *known.entry(chain).or_insert_with(|| !requirement.is_met_by(model.effective(view, chain)))
         };
         for target in model.effective_targets(view) {
-            // A scope of a backend contains no other backend, so its scopes need not be listed.
+            // No scope of a backend contains another backend, so its scopes need not be enumerated.
             let is_only = |level: Level| level == Level::Backend && self.topology()[target].level == level;
             let Some(level) = requirement.on.filter(|level| !is_only(*level)) else {
                 let chains = model.chains_at(view, target).iter();
@@ -102,6 +102,23 @@ impl Engine {
             });
         }
         found.into_values().collect()
+    }
+
+    /// The routes that no request of the input reaches, but that have a parent which is not in the input. Whether a requirement
+    /// must be met on them, and whether it is, is unknown: they count as lacking it.
+    pub fn audit_unknown(&self, requirement: &Requirement) -> Vec<Audited> {
+        let level = requirement.on.unwrap_or(Level::Route);
+        if !(Level::Route..=Level::BackendPort).contains(&level)
+            || !can_be_on(self.kinds().get(requirement.kind), Level::Route)
+        {
+            return Vec::new();
+        }
+        let topology = self.topology();
+        let routes = self.unknown_parents().into_values().flatten();
+        let nodes = routes.filter_map(|route| topology.find(self.objects(), &route));
+        let unattached = nodes.filter(|node| topology[*node].level == Level::Route && !topology.live(*node));
+        let routes: BTreeSet<NodeId> = unattached.collect();
+        routes.into_iter().map(|node| Audited { node, scopes: 1, lacking: 1 }).collect()
     }
 }
 

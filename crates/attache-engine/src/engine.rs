@@ -20,9 +20,10 @@ use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
 use crate::model::Model;
 use crate::models::Models;
 use crate::object::{Object, ObjectRef, Objects};
-use crate::order::{self, NameOrder, Stack};
+use crate::order::{self, Stack};
 use crate::policy::{Policies, Policy, PolicyId};
 use crate::problem::Problem;
+use crate::topology::api::{GATEWAY_API, RouteKind};
 use crate::topology::{NodeId, Topology};
 
 pub use builder::EngineBuilder;
@@ -48,11 +49,12 @@ impl Engine {
     }
 
     /// Reads policies, builds the topology and attaches the policies to it.
-    pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Engine {
+    pub fn new(mut objects: Objects, built_in: &[PolicyKind], settings: Settings) -> Engine {
         let (kinds, kind_problems) = Registry::new(built_in, &objects, &settings);
+        kinds.qualify_ambiguous(&mut objects);
         let policies = Policies::read(&objects, &kinds);
         let virtual_targets = attachment::virtual_targets(&objects, &kinds, &policies);
-        let topology = Topology::with_links(&objects, &virtual_targets, kinds.links());
+        let topology = Topology::with_links(&objects, &virtual_targets, kinds.links(), kinds.controllers());
         let attachments = attachment::attach(&objects, &topology, &kinds, &policies);
         Engine {
             models: Models::new(&kinds, &policies),
@@ -62,14 +64,19 @@ impl Engine {
         }
     }
 
-    /// An engine from parts that have the same models and problems.
+    /// An engine from other parts, whose models are the same. Its problems may have other locations.
     pub(crate) fn with_equivalent_parts(&self, parts: EngineParts) -> Engine {
-        Engine { parts, ..self.clone() }
+        self.with_parts(parts, self.models.clone())
     }
 
     /// The same engine with other models of its kinds.
     pub(crate) fn with_models(&self, models: Models) -> Engine {
-        Engine { models, ..self.clone() }
+        Engine {
+            parts: self.parts.clone(),
+            models,
+            kind_problems: Arc::clone(&self.kind_problems),
+            problems: self.problems.clone(),
+        }
     }
 
     /// An engine of the same kinds from other parts.
@@ -105,7 +112,7 @@ impl Engine {
         &self.parts.attachments
     }
 
-    /// What is wrong with the documents that describe kinds, and the like. What is wrong with a policy is in its status.
+    /// Problems of documents that describe kinds, and of annotations. Problems of a policy are in its status.
     pub fn problems(&self) -> &[Problem] {
         self.problems.get_or_init(|| {
             let mut problems = self.kind_problems.to_vec();
@@ -124,7 +131,7 @@ impl Engine {
         policies.into_iter()
     }
 
-    /// The policy that an object is.
+    /// The policy with this reference.
     pub fn find_policy(&self, id: &ObjectRef) -> Option<PolicyId> {
         self.parts.objects.find(id).map(PolicyId).filter(|policy| self.parts.policies.get(*policy).is_some())
     }
@@ -134,7 +141,7 @@ impl Engine {
         &self.parts.policies[id]
     }
 
-    /// The object that a policy is.
+    /// The object of a policy.
     pub fn policy_object(&self, id: PolicyId) -> &Object {
         &self.parts.objects[id.0]
     }
@@ -144,18 +151,12 @@ impl Engine {
         &self.policy_object(id).id
     }
 
-    /// How the name of one policy compares to that of another, where only names decide between them. The first by name is
-    /// the higher policy: it wins as an override and loses as a default.
-    pub fn name_order(&self, winner: PolicyId, loser: PolicyId) -> NameOrder {
-        if self.policy_id(winner) < self.policy_id(loser) { NameOrder::First } else { NameOrder::Last }
-    }
-
     /// The objects, the topology and the policies, for questions to a [`Model`].
     pub fn view(&self) -> EngineView<'_> {
         self.parts.view()
     }
 
-    /// Works out every effective policy there is.
+    /// Computes every effective policy.
     pub fn fold_all(&self) {
         self.models().par_iter().for_each(|model| model.fold_all(self.view()));
     }
@@ -170,24 +171,35 @@ impl Engine {
         self.models.get(&self.parts, kind)
     }
 
-    /// All models restricted to some nodes and what they depend on. That is faster than to build them for all nodes.
+    /// All models, restricted to some nodes and their dependencies. This is faster than building them for all nodes.
     pub fn models_at(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Model> {
-        self.models.restricted_to(&self.parts, &self.topology().leading_to(nodes).into(), |_| true)
+        self.models.restricted_to(&self.parts, || self.topology().leading_to(nodes).into(), |_| true)
     }
 
-    /// The routes that should say how policies are inherited, and say something else.
+    /// Problems of annotations: routes with an invalid annotation for inheritance, and Gateways with one that has no
+    /// effect.
     fn bad_annotations(&self) -> Vec<Problem> {
+        let EngineParts { kinds, objects, .. } = &self.parts;
+        let has_policies = |kind: KindId| {
+            kinds.iter().any(|(id, it)| kinds.leader(id) == kind && !objects.of_kind(&it.group, &it.kind).is_empty())
+        };
         let mut found: Vec<Problem> = Vec::new();
-        for kind in self.models.kinds() {
-            if let DictatedBy::Annotation(annotation) = &self.parts.kinds.get(kind).merging.dictated_by {
-                let routes = self.parts.objects.each_of_kind("gateway.networking.k8s.io", "HTTPRoute");
-                found.extend(routes.filter_map(|(_, route)| annotation.check(route)));
+        for (id, kind) in kinds.iter() {
+            let DictatedBy::Annotation(annotation) = &kind.merging.dictated_by else { continue };
+            // Restricted models do not show which kinds have policies.
+            if kinds.leader(id) != id || !has_policies(id) {
+                continue;
             }
+            let routes = objects.each_of_kind(GATEWAY_API, RouteKind::Http.name());
+            found.extend(routes.filter_map(|(_, route)| annotation.check(route)));
+            let gateways = objects.each_of_kind(GATEWAY_API, "Gateway");
+            found.extend(gateways.filter_map(|(_, gateway)| annotation.check_gateway(gateway)));
         }
         found
     }
 
-    /// Why a policy, or one of its targets, is not accepted: for what it is, and then because of others.
+    /// Why a policy, or one of its targets, is not accepted: first reasons of its own, then conflicts with other
+    /// policies.
     pub fn refusals(&self, policy: PolicyId) -> Vec<Refusal> {
         let attached = self.parts.attachments.for_policy(policy);
         let mut conflicts: Vec<Refusal> = self
@@ -202,13 +214,14 @@ impl Engine {
         attached.refused.iter().cloned().chain(conflicts).collect()
     }
 
-    /// Where a policy is not accepted because of another, and because of which.
+    /// The nodes at which a policy is rejected because of another policy, and that policy.
     pub fn rivals(&self, policy: PolicyId) -> impl Iterator<Item = (NodeId, PolicyId)> {
         let rejected = self.stacks_of(policy).flat_map(|stack| &stack.rejected);
-        rejected.filter(move |(loser, _)| loser.policy == policy).map(|(loser, winner)| (loser.node, winner.policy))
+        let own = rejected.filter(move |it| it.attachment.policy == policy);
+        own.flat_map(|it| it.rivals.iter().map(|rival| (it.attachment.node, rival.policy)))
     }
 
-    /// The stacks that a policy is in, each once.
+    /// The stacks that contain a policy, each once.
     pub(crate) fn stacks_of(&self, policy: PolicyId) -> impl Iterator<Item = &Stack> {
         let stacks = self.parts.policies.get(policy).and_then(|it| self.models.stacks(&self.parts, it.kind));
         let mut nodes: Vec<NodeId> = self.parts.attachments.for_policy(policy).to.iter().map(|it| it.node).collect();
@@ -220,38 +233,13 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::kinds::built_in;
-    use crate::text;
-
-    fn engine(yaml: &str) -> Engine {
-        let reading = text::read(&Arc::from("test.yaml"), yaml);
-        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
-        Engine::new(Objects::new(reading.objects), &built_in().0, Settings::default())
-    }
+    use crate::fixture;
 
     #[test]
     fn a_route_inherits_from_its_gateway() {
-        let engine = engine(
-            "
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: gw, namespace: default}
-spec: {gatewayClassName: c, listeners: [{name: http, port: 80, protocol: HTTP}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: r, namespace: default}
-spec: {parentRefs: [{name: gw}], rules: [{}]}
----
-apiVersion: kuadrant.io/v1
-kind: RateLimitPolicy
-metadata: {name: p, namespace: default}
-spec:
-  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}
-  limits: {a: {rates: [{limit: 5, window: 10s}]}}
-",
-        );
+        let kind = fixture::kind("class: Inherited, hierarchy: [GatewayClass, Gateway, Listener, Route, RouteRule]");
+        let policy = fixture::policy("p", "Gateway/g", "color: red");
+        let engine = fixture::engine(&[fixture::ROUTED_SERVICE, &kind, &policy].concat());
         let model = &engine.models()[0];
         let mut scopes = Vec::new();
         for node in model.effective_targets(engine.view()) {
@@ -264,10 +252,10 @@ spec:
         let rule = "HTTPRoute/default/r#rule-1";
         assert_eq!(
             names,
-            [["GatewayClass/c", "Gateway/default/gw", "Gateway/default/gw#http", "HTTPRoute/default/r", rule]]
+            [["GatewayClass/c", "Gateway/default/g", "Gateway/default/g#http", "HTTPRoute/default/r", rule]]
         );
         let effective = model.effective(engine.view(), scopes[0].chain);
-        assert_eq!(effective.origins[0].path.to_string(), "limits.a");
+        assert_eq!(effective.origins[0].path.to_string(), "color");
         assert_eq!(engine.policy_statuses()[0].enforcement.name(), "Enforced");
         assert_eq!(engine.target_statuses().len(), 4);
     }

@@ -21,6 +21,17 @@ pub(crate) struct EngineParts {
 }
 
 impl EngineParts {
+    /// The same parts with other objects.
+    pub fn with_objects(&self, objects: Objects) -> EngineParts {
+        EngineParts {
+            objects,
+            kinds: Arc::clone(&self.kinds),
+            policies: self.policies.clone(),
+            topology: self.topology.clone(),
+            attachments: self.attachments.clone(),
+        }
+    }
+
     pub fn view(&self) -> EngineView<'_> {
         EngineView { objects: &self.objects, topology: &self.topology, policies: &self.policies }
     }
@@ -35,7 +46,7 @@ impl EngineParts {
         let kind_of = |attachment: &&Attachment| self.policies[attachment.policy].kind;
         let is_own = |attachment: &&Attachment| self.kinds.leader(kind_of(attachment)) == id;
         let yields_to = |attachment: &&Attachment| kind.yields_to(self.kinds.get(kind_of(attachment)));
-        let attached = self.attachments.attached();
+        let attached = self.attachments.with_absent();
         self.stack_builder().build_all(id, attached.clone().filter(is_own), attached.filter(yields_to))
     }
 }

@@ -31,7 +31,7 @@ spec: {ports: [{port: 80}]}
 ---
 ";
 
-/// An engine of these documents, of which none is wrong. It knows no built-in kinds.
+/// An engine built from these documents, which must be valid. It has no built-in kinds.
 pub fn engine(yaml: &str) -> Engine {
     let reading = text::read(&Arc::from("test.yaml"), yaml);
     assert!(reading.problems.is_empty(), "{:?}", reading.problems);
@@ -40,7 +40,7 @@ pub fn engine(yaml: &str) -> Engine {
     engine
 }
 
-/// The document of the kind `TestPolicy`, with these fields beside its name.
+/// A PolicyKind document for `TestPolicy`, with further fields.
 pub fn kind(fields: &str) -> String {
     format!(
         "apiVersion: attache.dev/v1alpha1
@@ -52,13 +52,12 @@ spec: {{group: example.io, kind: TestPolicy, {fields}}}
     )
 }
 
-/// The document of a `TestPolicy` in the namespace `default`, with these fields of `spec` beside its target, which is
-/// written `Kind/name`.
+/// A `TestPolicy` in the namespace `default`, with further fields of `spec`. The target is written `Kind/name`.
 pub fn policy(name: &str, target: &str, spec: &str) -> String {
     dated_policy(name, "2020-01-01T00:00:00Z", target, spec)
 }
 
-/// As [`policy`], created at that time.
+/// Like [`policy`], with a creation time.
 pub fn dated_policy(name: &str, created: &str, target: &str, spec: &str) -> String {
     let (kind, target) = target.split_once('/').unwrap_or_default();
     format!(

@@ -23,7 +23,7 @@ pub enum Level {
     Backend,
     /// A port of a backend.
     BackendPort,
-    /// A Pod, or an object that makes Pods from a template.
+    /// A Pod, or an object that creates Pods from a template.
     Workload,
     /// An object of any other kind.
     Other,

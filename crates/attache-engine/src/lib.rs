@@ -37,6 +37,7 @@ mod engine_view;
 #[cfg(test)]
 mod fixture;
 mod fold;
+mod handling;
 mod incremental;
 pub mod kinds;
 mod level;
@@ -61,37 +62,45 @@ mod status;
 mod tally;
 pub mod text;
 mod topology;
+mod unknown;
 mod value;
 
-pub use attachment::{Attached, Attachment, AttachmentError, Attachments, Refusal, RejectionReason};
+pub use attachment::{
+    Attached, Attachment, AttachmentError, Attachments, Refusal, RejectionReason, Standing, TargetSuggestion,
+};
 pub use audit::{Audited, Requirement, can_be_on};
 pub use cel::{CelCondition, CompileError, EvalError};
 pub use chain::{ChainId, Link};
-pub use change::{EffectiveChange, Leaf, LeafChange, LeafPath, StatusChange, TargetChange};
-pub use conditions::StatusCondition;
+pub use change::{EffectiveChange, Impact, Leaf, LeafChange, LeafPath, StatusChange, TargetChange};
+pub use conditions::{PolicyReport, StatusCondition, StatusNote, TargetReport};
 pub use engine::{Engine, EngineBuilder, ScopedPolicy, SpecError, TypedEffective, TypedPolicy};
 pub use engine_view::EngineView;
 pub use fold::{
     Applied, BlockTrace, EffectivePolicy, FoldOutcome, FoldTrace, FoldWarning, Loss, Superseded, ValueOrigin,
 };
+pub use handling::UnhandledRoot;
 pub use incremental::{Edit, IncrementalEngine, NeedsRebuild, Report};
 pub use level::Level;
 pub use model::{Model, Scope, ScopeRef};
 pub use names::{KindQuery, known_kinds, nearest, plural, qualified};
 pub use object::{GroupKind, Object, ObjectError, ObjectId, ObjectRef, Objects, Source, SourceLocation, SourceMap};
 pub use object_merge::Merged;
-pub use order::Stack;
+pub use order::{Rejected, Stack};
 pub use persistent::hash;
 pub use plan::Changes;
 pub use policy::{Block, BlockKind, Policy, PolicyId, PolicyTarget, TargetSpec, block_path};
 pub use problem::{Problem, ProblemCode, Severity};
 pub use reach::{Reach, ReachPart};
 pub use selector::selects;
-pub use status::{Enforcement, PolicyStatus, ScopeCounts, StatusExplanation, TargetStatus};
+pub use status::{
+    AncestorStatus, Enforcement, MAX_ANCESTORS, PolicyDetails, PolicyStatus, ScopeCounts, StatusExplanation,
+    SupersededParts, TargetStatus,
+};
 pub use topology::{
     AllowedNamespaces, BackendRefusal, CertificateRefusal, ClosedListener, DelegationQuery, DelegationRefusal,
     LinkFault, ListenerClaim, ListenerConflict, ListenerHostname, ListenerPort, ListenerRefusal, MissingGrant,
     MissingObject, MissingPort, Node, NodeId, NodeRef, ParentRefusal, PortName, RefusalCause, RefusalReason,
     RefusedLink, RouteKind, RouteKinds, Shortlist, Topology,
 };
+pub use unknown::{Unknown, UnknownPolicy};
 pub use value::{Map, Path, Segment, Value};

@@ -1,4 +1,4 @@
-//! The models of all policy kinds that have policies. Each is built when it is first asked for.
+//! The models of all policy kinds that have policies, built on demand.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::chain::{Hierarchy, Shape};
+use crate::chain::{Hierarchy, HierarchyShape};
 use crate::engine_parts::EngineParts;
 use crate::kinds::{KindId, Registry};
 use crate::model::Model;
@@ -14,18 +14,19 @@ use crate::order::Stacks;
 use crate::policy::Policies;
 use crate::topology::NodeId;
 
-/// One model for each kind that has policies. Kinds that are decided together have the model of the kind that leads them.
+/// One model for each kind that has policies. Kinds whose policies are ordered together share the model of their
+/// leading kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Models {
-    /// All models, sorted by kind, once all of them have been asked for.
-    all: OnceLock<Vec<Model>>,
-    /// Each model for itself, sorted by kind. Empty if the models were given.
+    /// All models, sorted by kind, once all of them are built.
+    all: OnceLock<Arc<[Model]>>,
+    /// Each model separately, sorted by kind. Empty if the models were given.
     lazy: Vec<LazyModel>,
     /// The hierarchies of the lazy models. Kinds with the same shape share one.
     hierarchies: Vec<LazyHierarchy>,
 }
 
-/// A model that is built when it is first asked for. Its stacks can be asked for alone.
+/// A model that is built on demand. Its stacks can be built alone.
 #[derive(Clone, Debug)]
 struct LazyModel {
     kind: KindId,
@@ -35,10 +36,10 @@ struct LazyModel {
     model: OnceLock<Model>,
 }
 
-/// A hierarchy that is built when the first model that has it is.
+/// A hierarchy that is built on demand.
 #[derive(Clone, Debug)]
 struct LazyHierarchy {
-    shape: Shape,
+    shape: HierarchyShape,
     hierarchy: OnceLock<Arc<Hierarchy>>,
 }
 
@@ -59,16 +60,16 @@ impl Models {
         models
     }
 
-    /// Models that are built already, sorted by kind.
+    /// Models that are already built, sorted by kind.
     pub fn from_built(all: Vec<Model>) -> Models {
-        Models { all: all.into(), ..Models::default() }
+        Models { all: OnceLock::from(Arc::from(all)), ..Models::default() }
     }
 
     /// The kinds that have a model, sorted.
     pub fn kinds(&self) -> impl Iterator<Item = KindId> {
         let built = self.all.get();
         let lazy = self.lazy.iter().filter(move |_| built.is_none()).map(|it| it.kind);
-        built.into_iter().flatten().map(|model| model.id).chain(lazy)
+        built.into_iter().flat_map(|all| all.iter()).map(|model| model.id).chain(lazy)
     }
 
     /// All models, sorted by kind.
@@ -99,23 +100,25 @@ impl Models {
         }
     }
 
-    /// The models of some kinds, restricted to some nodes. The nodes are in the order of the topology, and include all nodes
-    /// that they depend on. The models know nothing of other nodes, unless they have been built already.
+    /// The models of some kinds, restricted to some nodes. The nodes are in the order of the topology, and include all
+    /// nodes that they depend on. Models that are not built yet cover no other nodes; if all are built, `nodes` is not
+    /// called.
     pub fn restricted_to(
         &self,
         parts: &EngineParts,
-        nodes: &Arc<[NodeId]>,
+        nodes: impl FnOnce() -> Arc<[NodeId]>,
         is_wanted: impl Fn(KindId) -> bool,
     ) -> Vec<Model> {
         if let Some(all) = self.all.get() {
             return all.iter().filter(|model| is_wanted(model.id)).cloned().collect();
         }
+        let nodes = nodes();
         let wanted: Vec<&LazyModel> = self.lazy.iter().filter(|it| is_wanted(it.kind)).collect();
         let mut hierarchies: BTreeMap<usize, Arc<Hierarchy>> = BTreeMap::new();
         for index in wanted.iter().map(|it| it.hierarchy) {
             hierarchies.entry(index).or_insert_with(|| {
                 let shape = self.hierarchies[index].shape.clone();
-                Arc::new(Hierarchy::only(&parts.objects, &parts.topology, shape, Arc::clone(nodes)))
+                Arc::new(Hierarchy::only(&parts.objects, &parts.topology, shape, Arc::clone(&nodes)))
             });
         }
         wanted.par_iter().map(|it| it.build(parts, Arc::clone(&hierarchies[&it.hierarchy]))).collect()

@@ -32,7 +32,7 @@ pub fn known_kinds<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
     KNOWN.iter().map(|(group, kind, _)| (*group, *kind))
 }
 
-/// A kind as a user writes it: in any case, singular, plural or short, with or without its group.
+/// A kind as a user writes it: in upper or lower case, singular, plural or short, with or without its group.
 ///
 /// ```
 /// use attache_engine::KindQuery;
@@ -56,7 +56,7 @@ impl KindQuery {
         }
     }
 
-    /// Whether the user may mean this kind.
+    /// Whether the query matches this kind.
     pub fn matches(&self, group: &str, kind: &str) -> bool {
         self.group.as_ref().is_none_or(|wanted| wanted == group) && self.matches_word(group, kind)
     }
@@ -110,6 +110,14 @@ pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T
     let nearest = near.first().map_or(0, |(distance, _)| *distance);
     near.retain(|(distance, _)| *distance <= nearest + nearest / 2);
     near.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+}
+
+/// The known word of which an unknown one is probably a misspelling: at most two letters differ.
+pub fn misspelt<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    const SHORTEST: usize = 4;
+    let long = known.into_iter().filter(|known| word.len() >= SHORTEST && known.len() >= SHORTEST);
+    let near = long.map(|known| (distance(&word.to_lowercase(), &known.to_lowercase()), known));
+    near.filter(|(distance, _)| *distance <= 2).min().map(|(_, known)| known)
 }
 
 /// The number of letters to change, insert, delete or swap.

@@ -1,6 +1,6 @@
 //! The order of policies on one node, and which of them are rejected because of another.
 //!
-//! Attachments of one kind are gathered by node into stacks: sorted by how they were attached, priority, age and name.
+//! Attachments of one kind are grouped by node into stacks, sorted by how they were attached, priority, age and name.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,20 +20,29 @@ use crate::value::{Segment, Value};
 /// The policies of one kind on one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stack {
-    /// The accepted policies, the first in order first: mostly the oldest.
+    /// The accepted policies in order: mostly the oldest first.
     pub accepted: Vec<Attachment>,
-    /// The rejected policies, each with the one that it conflicts with.
-    pub rejected: Vec<(Attachment, Attachment)>,
+    /// The rejected policies.
+    pub rejected: Vec<Rejected>,
     /// Policies of other kinds on the node, with the fields in which those of this kind yield to them.
     pub yields: Vec<(Attachment, Vec<Pattern>)>,
     /// The Namespaces to whose requests policies on the node are limited.
     pub consumers: Vec<NodeId>,
 }
 
+/// A policy that is not accepted on a node, because it conflicts with others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejected {
+    /// The policy on the node.
+    pub attachment: Attachment,
+    /// All accepted policies that it conflicts with, the first in order first. Never empty.
+    pub rivals: Vec<Attachment>,
+}
+
 impl Stack {
     /// All policies of the kind on the node, accepted or rejected.
     pub fn all(&self) -> impl Iterator<Item = &Attachment> {
-        self.accepted.iter().chain(self.rejected.iter().map(|(loser, _)| loser))
+        self.accepted.iter().chain(self.rejected.iter().map(|it| &it.attachment))
     }
 }
 
@@ -86,25 +95,6 @@ impl Stacks {
     }
 }
 
-/// How the name of a policy that won compares to that of the one that lost, where only names decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameOrder {
-    /// It comes first.
-    First,
-    /// It comes last.
-    Last,
-}
-
-impl NameOrder {
-    /// For people, after the name of the policy that won.
-    pub fn description(self) -> &'static str {
-        match self {
-            NameOrder::First => "comes first by name",
-            NameOrder::Last => "comes last by name",
-        }
-    }
-}
-
 /// Builds stacks from attachments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StackBuilder<'a> {
@@ -114,8 +104,8 @@ pub(crate) struct StackBuilder<'a> {
 }
 
 impl StackBuilder<'_> {
-    /// The stacks of a kind, from its attachments and those of the kinds that it decides with. `yields` are the attachments
-    /// of the kinds that it yields to.
+    /// The stacks of a kind, from its attachments and those of the kinds that share its list. `yields` are the
+    /// attachments of the kinds that it yields to.
     pub fn build_all<'t>(
         self,
         id: KindId,
@@ -149,7 +139,7 @@ impl StackBuilder<'_> {
         stacks
     }
 
-    /// The stack of one node. For kinds whose policies are rejected from all targets at once, nothing is rejected yet.
+    /// The stack of one node. For kinds whose policies are rejected on all targets at once, nothing is rejected yet.
     pub fn build<'t>(
         self,
         kind: &PolicyKind,
@@ -177,7 +167,7 @@ impl StackBuilder<'_> {
         stack
     }
 
-    /// By how it was attached, then priority, then age, then name.
+    /// Compares by how they were attached, then priority, then age, then name.
     fn compare(self, a: &Attachment, b: &Attachment) -> Ordering {
         let (left, right) = (&self.policies[a.policy], &self.policies[b.policy]);
         let (one, other) = (&self.objects[left.object], &self.objects[right.object]);
@@ -192,34 +182,38 @@ impl StackBuilder<'_> {
     fn reject(self, stack: &mut Stack, kind: &PolicyKind) {
         let mut kept: Vec<Attachment> = Vec::new();
         for attachment in std::mem::take(&mut stack.accepted) {
-            let rival = kept.iter().find(|older| {
+            let rivals = kept.iter().filter(|older| {
                 older.policy != attachment.policy
+                    && !older.is_excluded()
+                    && !attachment.is_excluded()
                     && older.from == attachment.from
                     && self.conflict(kind, older, &attachment)
             });
-            match rival {
-                Some(older) => stack.rejected.push((attachment, older.clone())),
-                None => kept.push(attachment),
+            match rivals.cloned().collect::<Vec<_>>() {
+                rivals if rivals.is_empty() => kept.push(attachment),
+                rivals => stack.rejected.push(Rejected { attachment, rivals }),
             }
         }
         stack.accepted = kept;
     }
 
-    /// Takes the policies in order: one that conflicts with any before it, on any target, is rejected from all its targets.
+    /// Takes the policies in order: a policy that conflicts with an earlier one on any target is rejected on all its
+    /// targets.
     fn reject_everywhere(self, stacks: &mut BTreeMap<NodeId, Stack>, kind: &PolicyKind) {
         let mut all: Vec<Attachment> =
             stacks.values_mut().flat_map(|stack| std::mem::take(&mut stack.accepted)).collect();
         all.sort_by(|a, b| self.compare(a, b).then(a.node.cmp(&b.node)));
         for of_one in all.chunk_by(|a, b| a.policy == b.policy) {
-            let rival = of_one.iter().find_map(|attachment| {
-                let older = stacks.get(&attachment.node)?.accepted.iter();
-                older.clone().find(|older| self.conflict(kind, older, attachment)).cloned()
+            let rivals = of_one.iter().flat_map(|attachment| {
+                let older = stacks.get(&attachment.node).map_or(&[][..], |stack| &stack.accepted);
+                older.iter().filter(|older| self.conflict(kind, older, attachment))
             });
-            for attachment in of_one {
+            let rivals: Vec<Attachment> = rivals.cloned().collect();
+            for attachment in of_one.iter().cloned() {
                 let Some(stack) = stacks.get_mut(&attachment.node) else { continue };
-                match &rival {
-                    Some(rival) => stack.rejected.push((attachment.clone(), rival.clone())),
-                    None => stack.accepted.push(attachment.clone()),
+                match rivals.is_empty() {
+                    true => stack.accepted.push(attachment),
+                    false => stack.rejected.push(Rejected { attachment, rivals: rivals.clone() }),
                 }
             }
         }
@@ -242,7 +236,7 @@ impl StackBuilder<'_> {
     }
 }
 
-/// Whether a policy that conflicts with another on one target is rejected from all its targets.
+/// Whether a policy that conflicts with another on one target is rejected on all its targets.
 pub(crate) fn is_rejected_everywhere(kind: &PolicyKind) -> bool {
     kind.same_level() == SameLevel::RejectNewer && kind.order.rejected_from == RejectedFrom::EveryTarget
 }
@@ -260,7 +254,7 @@ pub(crate) fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> 
             }
             Entry::Occupied(entry) => {
                 let (object, other) = (&objects[policy.object], &objects[entry.get().object].id);
-                let message = format!("{} has the same priority as {other}: who comes first is undefined", object.id);
+                let message = format!("{} has the same priority as {other}: their order is undefined", object.id);
                 problems.push(
                     Problem::warning(message)
                         .code(ProblemCode::EqualPriority)
@@ -273,7 +267,7 @@ pub(crate) fn ties(objects: &Objects, kinds: &Registry, policies: &Policies) -> 
     problems
 }
 
-/// The paths of all leaves, or of those of the named fields that are set.
+/// The paths of all leaves, or of the given fields that are set.
 fn leaves(spec: &Value, fields: &[Pattern]) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     let units = if fields.is_empty() { Units::leaves() } else { Units::for_rules(fields) };
@@ -303,7 +297,7 @@ mod tests {
     fn names(engine: &Engine, on: &str) -> (Vec<String>, Vec<String>) {
         let stack = engine.models()[0].stack(node(engine, on)).unwrap();
         let name = |it: &Attachment| engine.policy_id(it.policy).name.to_string();
-        (stack.accepted.iter().map(name).collect(), stack.rejected.iter().map(|(it, _)| name(it)).collect())
+        (stack.accepted.iter().map(name).collect(), stack.rejected.iter().map(|it| name(&it.attachment)).collect())
     }
 
     fn created(name: &str, year: u32, spec: &str) -> String {

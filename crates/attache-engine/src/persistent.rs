@@ -1,13 +1,15 @@
-//! Persistent vectors and hash indexes: a clone shares the content of the original.
+//! Persistent vectors, hash indexes and sorted sets: a clone shares the content of the original.
 //!
-//! To clone one costs a counter. A change after that copies a few hundred bytes, regardless of the length. So readers keep a
-//! snapshot while the next one is made from it.
+//! A clone increments a counter. A later change copies a few hundred bytes, regardless of the length. So readers keep a
+//! snapshot while the next one is built from it.
 //!
 //! A [`PersistentVec`] is a tree of fixed height:
 //!
 //! ```text
 //! roots ─→ 16 inner nodes each ─→ 16 chunks each ─→ 32 values each
 //! ```
+
+mod set;
 
 use std::cell::LazyCell;
 use std::hash::{BuildHasher, Hash};
@@ -16,10 +18,12 @@ use std::sync::Arc;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
-/// The number of values of a chunk. A change clones one chunk.
+pub use set::PersistentSet;
+
+/// The number of values in a chunk. A change clones one chunk.
 const CHUNK_LEN: usize = 32;
-/// The number of children of a node. To clone a node increments the counter of each child, which must be fetched from memory.
-/// A million values have 123 roots.
+/// The number of children of a node. Cloning a node increments the counter of each child, which must be fetched from
+/// memory. A million values have 123 roots.
 const FANOUT: usize = 16;
 const INNER_LEN: usize = CHUNK_LEN * FANOUT;
 const ROOT_LEN: usize = INNER_LEN * FANOUT;
@@ -42,7 +46,7 @@ impl<T> Default for PersistentVec<T> {
 }
 
 impl<T> PersistentVec<T> {
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -103,7 +107,7 @@ impl<T: Clone + Default> PersistentVec<T> {
 
 /// For many values at once, in parallel.
 impl<T: Clone + Default + Send + Sync> PersistentVec<T> {
-    /// Adds `len` values at the end. `values` returns those of a range of them.
+    /// Appends `len` values. `values` returns those of a range of them.
     pub fn par_extend<I: Iterator<Item = T>>(&mut self, len: usize, values: impl Fn(Range<usize>) -> I + Sync) {
         let (first, end) = (self.len, self.len + len);
         let start = first.next_multiple_of(INNER_LEN).min(end);
@@ -198,7 +202,7 @@ struct IndexSlot {
     number: u32,
 }
 
-/// A hash that is the same in every process: nothing that is derived may depend on a random seed.
+/// A hash that is the same in every process, so that no result depends on a random seed.
 pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     foldhash::fast::FixedState::with_seed(0).hash_one(value)
 }

@@ -1,4 +1,4 @@
-//! What is wrong with the input, with its location. Problems do not prevent answers about the rest of the input.
+//! Problems of the input, with their locations. They do not prevent answers about the rest of the input.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ pub enum Severity {
     Error,
     /// The input may not mean what its author expects.
     Warning,
-    /// Nothing is wrong, but it is good to know.
+    /// Nothing is wrong, but the user should know.
     Info,
 }
 
-/// What kind of problem it is, for programs: messages may be reworded, codes stay.
+/// The type of a problem, for programs: messages may change, codes do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ProblemCode {
@@ -25,13 +25,15 @@ pub enum ProblemCode {
     InvalidSyntax,
     /// Values are nested too deep.
     TooDeep,
-    /// The aliases of a YAML document stand for too many values.
+    /// The aliases of a YAML document expand to too many values.
     TooManyAliases,
     /// A map has a key more than once.
     RepeatedKey,
     /// There are several documents where one is expected.
     SeveralDocuments,
-    /// A document is not a Kubernetes object.
+    /// A document has neither a kind nor metadata, so it is probably not meant to be a Kubernetes object.
+    NotAnObject,
+    /// A document is not a valid Kubernetes object.
     InvalidObject,
     /// A `metadata.creationTimestamp` is not a time.
     InvalidCreationTimestamp,
@@ -45,15 +47,15 @@ pub enum ProblemCode {
     IgnoredField,
     /// An object refers to one that does not exist.
     MissingReference,
-    /// A selector or predicate cannot be understood.
+    /// A selector or predicate is not valid.
     InvalidSelector,
-    /// An annotation has a value that cannot be understood.
+    /// An annotation has a value that is not valid.
     InvalidAnnotation,
     /// Two policies on one target have the same priority.
     EqualPriority,
 }
 
-/// Something wrong with the input: what, where, and what to do about it. Sorted by severity, then by location.
+/// A problem of the input: what, where, and what to do about it. Problems are sorted by severity, then by location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Problem {
     /// How serious it is.
@@ -66,23 +68,23 @@ pub struct Problem {
     pub location: Option<SourceLocation>,
     /// The object, if the problem is in one. Boxed to keep `Result`s small.
     pub object: Option<Box<ObjectRef>>,
-    /// The field of `object` that the message is about.
+    /// The field of `object` that the message concerns.
     pub path: Option<Path>,
     /// Lowercase, without a final period, user input in backticks.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// What kind of problem it is. `None` if no program needs to know.
+    /// The type of the problem. `None` if no program needs to know it.
     pub code: Option<ProblemCode>,
 }
 
 impl Problem {
-    /// A problem because of which part of the input cannot be used.
+    /// An error: part of the input cannot be used.
     pub fn error(message: impl Into<String>) -> Problem {
         Problem::new(Severity::Error, message.into())
     }
 
-    /// A problem because of which the input may not mean what its author expects.
+    /// A warning: the input may not mean what its author expects.
     pub fn warning(message: impl Into<String>) -> Problem {
         Problem::new(Severity::Warning, message.into())
     }
@@ -92,37 +94,37 @@ impl Problem {
         Problem { severity, file, document, location, object, path, message, help, code }
     }
 
-    /// Says what to do about it.
+    /// Sets what to do about it.
     pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help = Some(help.into());
         self
     }
 
-    /// Says what kind of problem it is.
+    /// Sets the code.
     pub fn code(mut self, code: ProblemCode) -> Problem {
         self.code = Some(code);
         self
     }
 
-    /// Says which file it is in.
+    /// Sets the file.
     pub fn in_file(mut self, file: &Arc<str>) -> Problem {
         self.file = Some(Arc::clone(file));
         self
     }
 
-    /// Says where in a file it is.
+    /// Sets the location in a file.
     pub fn in_document(mut self, document: u32, location: SourceLocation) -> Problem {
         self.document = Some(document);
         self.location = Some(location);
         self
     }
 
-    /// Says that it is about the whole of `object`.
+    /// Sets the object. The problem concerns all of it.
     pub fn about(self, object: &Object) -> Problem {
         self.at(object, Path::default())
     }
 
-    /// Says that it is about the field of `object` at `path`, or about the nearest value around it if the field is missing.
+    /// Sets the object and the field at `path`. The location is that of the nearest existing value.
     pub fn at(mut self, object: &Object, path: Path) -> Problem {
         if let Some(FileLocation { location, .. }) = object.file_location(&path) {
             self.file = Some(Arc::clone(&object.source.file));

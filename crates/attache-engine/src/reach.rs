@@ -17,7 +17,8 @@ pub struct Reach {
     pub affected: Vec<NodeId>,
     /// Its scopes, grouped by what is in force and what is overridden.
     pub parts: Vec<ReachPart>,
-    /// The effective targets with scopes in several parts: there, the result depends on the path.
+    /// The effective targets that have scopes in several parts, or scopes that the policy does not reach. There, the
+    /// result depends on the path.
     pub divided: BTreeSet<NodeId>,
 }
 
@@ -45,11 +46,16 @@ impl Engine {
     /// The reach of a policy, or of one rule of it. A rule is a dotted path, or the last name of one.
     pub fn reach(&self, policy: PolicyId, rule: Option<&str>) -> Reach {
         let Some(model) = self.model(self.policy(policy).kind) else { return Reach::default() };
-        let mut affected = BTreeSet::new();
+        let (mut affected, mut divided) = (BTreeSet::new(), BTreeSet::new());
         let mut parts: BTreeMap<ChainId, ReachPart> = BTreeMap::new();
         for target in model.effective_targets(self.view()) {
-            if !model.chains_at(self.view(), target).iter().any(|(chain, _)| is_in_chain(model, *chain, policy)) {
+            let chains = model.chains_at(self.view(), target).iter();
+            let count = chains.clone().filter(|(chain, _)| is_in_chain(model, *chain, policy)).count();
+            if count == 0 {
                 continue;
+            }
+            if count < chains.len() {
+                divided.insert(target);
             }
             model.scopes(self.view(), target, &mut |scope| {
                 if !is_in_chain(model, scope.chain, policy) {
@@ -69,7 +75,7 @@ impl Engine {
         let parts = merged(parts);
         let mut ends: Vec<NodeId> = parts.iter().flat_map(ReachPart::ends).collect();
         ends.sort_unstable();
-        let divided = ends.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        divided.extend(ends.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
         Reach { affected: affected.into_iter().collect(), parts, divided }
     }
 

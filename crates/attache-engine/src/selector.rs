@@ -1,4 +1,4 @@
-//! Label selectors, as Kubernetes reads them.
+//! Label selectors, as in Kubernetes.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub fn selects<'l>(selector: &Value, label: impl Fn(&str) -> Option<&'l str>) ->
         && selector.list_at("matchExpressions").iter().all(|expression| expression_matches(expression, &label))
 }
 
-/// Why a selector cannot be understood. Such a selector selects nothing.
+/// Why a selector is not valid. Such a selector selects nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SelectorError {
@@ -82,11 +82,11 @@ impl fmt::Display for SelectorError {
 
 impl std::error::Error for SelectorError {}
 
-/// Checks that a selector can be understood. Null is a selector that is missing, which is fine.
+/// Checks that a selector is valid. Null means that there is no selector, which is valid.
 ///
 /// # Errors
 ///
-/// The first thing that is wrong with the selector.
+/// The first mistake in the selector.
 pub fn check(selector: &Value) -> Result<(), SelectorError> {
     let wrong_type =
         |what, expected, value: &Value| Err(SelectorError::WrongType { what, expected, found: value.type_name() });
@@ -120,7 +120,7 @@ pub fn check(selector: &Value) -> Result<(), SelectorError> {
     Ok(())
 }
 
-/// Whether all entries of `wanted` are among the labels.
+/// Whether the labels contain all entries of `wanted`.
 pub fn labels_match<'l>(wanted: &Value, label: impl Fn(&str) -> Option<&'l str>) -> bool {
     wanted.entries().iter().all(|(key, value)| value.as_str().is_some_and(|value| label(key) == Some(value)))
 }

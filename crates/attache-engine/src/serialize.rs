@@ -1,4 +1,4 @@
-//! How names and words are serialized: as the text that is shown for them.
+//! Serializes names and enums as the text that is displayed for them.
 
 use serde::{Serialize, Serializer};
 

@@ -1,10 +1,11 @@
-//! In how many scopes each policy is enforced.
+//! The number of scopes in which each policy is enforced.
 
 use std::sync::Arc;
 
 use crate::fold::FoldOutcome;
 use crate::persistent::PersistentVec;
 use crate::policy::PolicyId;
+use crate::topology::NodeId;
 
 /// How much of a policy is in force, over all scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +21,7 @@ pub enum Enforcement {
 }
 
 impl Enforcement {
-    /// The word as answers write it.
+    /// The name in documents: `PartiallyEnforced`.
     pub fn name(self) -> &'static str {
         match self {
             Enforcement::Enforced => "Enforced",
@@ -44,15 +45,16 @@ pub struct ScopeCounts {
     pub overridden: u64,
 }
 
-/// The tally of each policy, by the number of its object.
+/// The tally of each policy, by its id.
 pub(crate) type Tallies = PersistentVec<Option<Arc<Tally>>>;
 
-/// The tally of a policy; an empty one if it reaches no scope.
+/// The tally of a policy. It is empty if the policy reaches no scope.
 pub(crate) fn policy_tally(tallies: &Tallies, policy: PolicyId) -> Arc<Tally> {
     tallies.get(policy.0.0 as usize).cloned().flatten().unwrap_or_default()
 }
 
-/// The outcomes of one policy in all scopes. Counts are signed and wide, so that scopes can be taken back without overflow.
+/// The outcomes of one policy in all scopes. Counts are signed and wide, so that scopes can be subtracted without
+/// overflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     total: i128,
@@ -63,11 +65,17 @@ pub(crate) struct Tally {
     lost: i128,
     /// The policies that it lost to, each with the number of scopes; in the order of ids.
     by: Vec<(PolicyId, i128)>,
+    /// The Gateways and mesh Services whose controllers do not handle it, each with the number of scopes; in the order of
+    /// ids. These scopes are in none of the other counts.
+    unhandled: Vec<(NodeId, i128)>,
 }
 
 impl Tally {
-    /// Adds scopes with this outcome; a negative number takes them back.
+    /// Adds scopes with this outcome; a negative number subtracts them.
     pub fn count(&mut self, scopes: i128, outcome: &FoldOutcome) {
+        if let Some(root) = outcome.unhandled {
+            return add(&mut self.unhandled, root, scopes);
+        }
         self.total += scopes;
         let is_whole = !outcome.lost && !outcome.inactive;
         match (outcome.contributes, outcome.lost) {
@@ -82,30 +90,27 @@ impl Tally {
         if outcome.lost {
             self.lost += scopes;
         }
-        for by in &outcome.by {
-            match self.by.binary_search_by_key(by, |(policy, _)| *policy) {
-                Err(at) => self.by.insert(at, (*by, scopes)),
-                Ok(at) => {
-                    self.by[at].1 += scopes;
-                    if self.by[at].1 == 0 {
-                        self.by.remove(at);
-                    }
-                }
-            }
-        }
+        outcome.by.iter().for_each(|by| add(&mut self.by, *by, scopes));
     }
 
-    /// Whether the policy reaches no scope.
+    /// Whether the policy reaches no scope, not even one that no controller handles.
     pub fn is_empty(&self) -> bool {
-        self.total == 0
+        self.total == 0 && self.unhandled.is_empty()
     }
 
-    /// Whether two tallies give a policy the same status.
+    /// The Gateways and mesh Services whose controllers do not handle it, in the order of ids.
+    pub fn unhandled(&self) -> impl Iterator<Item = NodeId> {
+        self.unhandled.iter().map(|(root, _)| *root)
+    }
+
+    /// Whether two tallies result in the same status. If not, the status can still be the same, because not all of a
+    /// tally is shown: for example, a policy with refused targets is not explained by unhandled Gateways.
     pub fn gives_same_status(&self, other: &Tally) -> bool {
         self.scopes() == other.scopes()
             && self.enforcement() == other.enforcement()
             && (self.lost > 0) == (other.lost > 0)
             && self.by().eq(other.by())
+            && self.unhandled().eq(other.unhandled())
     }
 
     /// The policies that it lost to, in the order of ids.
@@ -113,7 +118,7 @@ impl Tally {
         self.by.iter().map(|(policy, _)| *policy)
     }
 
-    /// Whether it lost something, and to no policy: the target itself sets it.
+    /// Whether it lost something, but to no policy: the target itself sets it.
     pub fn lost_to_target(&self) -> bool {
         self.lost > 0 && self.by.is_empty()
     }
@@ -138,6 +143,19 @@ impl Tally {
     }
 }
 
+/// Adds scopes to the count of an id; a count of zero is removed.
+fn add<K: Ord + Copy>(counts: &mut Vec<(K, i128)>, id: K, scopes: i128) {
+    match counts.binary_search_by_key(&id, |(id, _)| *id) {
+        Err(at) => counts.insert(at, (id, scopes)),
+        Ok(at) => {
+            counts[at].1 += scopes;
+            if counts[at].1 == 0 {
+                counts.remove(at);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +164,7 @@ mod tests {
     const RIVAL: PolicyId = PolicyId(ObjectId(7));
 
     fn outcome(contributes: bool, lost: bool, inactive: bool) -> FoldOutcome {
-        FoldOutcome { contributes, lost, by: if lost { vec![RIVAL] } else { Vec::new() }, inactive }
+        FoldOutcome { contributes, lost, by: if lost { vec![RIVAL] } else { Vec::new() }, inactive, unhandled: None }
     }
 
     fn tally(outcomes: &[(i128, FoldOutcome)]) -> Tally {
@@ -185,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_that_are_taken_back_leave_no_trace() {
+    fn subtracted_scopes_leave_no_trace() {
         let mut tally = tally(&[(2, outcome(true, false, false)), (5, outcome(true, true, false))]);
         tally.count(-5, &outcome(true, true, false));
         let mut expected = Tally::default();

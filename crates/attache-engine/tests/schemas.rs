@@ -1,5 +1,5 @@
-//! The files that are generated from the definition of PolicyKind are current, and documents that are known to be right are
-//! valid against the schema. `UPDATE_SCHEMAS=1` rewrites the files.
+//! The files that are generated from the definition of PolicyKind are current, and known valid documents are valid
+//! against the schema. `UPDATE_SCHEMAS=1` rewrites the files.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
@@ -9,19 +9,27 @@ use std::sync::Arc;
 
 use attache_engine::Value;
 use attache_engine::kinds::{
-    custom_resource_definition, field_reference, target_kind_definition, target_kind_reference,
+    custom_resource_definition, field_reference, gateway_controller_definition, gateway_controller_reference,
+    policy_requirement_definition, policy_requirement_reference, target_kind_definition, target_kind_reference,
 };
 use attache_engine::text;
 use serde_json::Value as Json;
 
-const CRD: &str = "deploy/crds/policykinds.attache.dev.yaml";
-const TARGET_KIND_CRD: &str = "deploy/crds/targetkinds.attache.dev.yaml";
+const CRD: &str = "deploy/chart/files/crds/policykinds.attache.dev.yaml";
+const TARGET_KIND_CRD: &str = "deploy/chart/files/crds/targetkinds.attache.dev.yaml";
+const GATEWAY_CONTROLLER_CRD: &str = "deploy/chart/files/crds/gatewaycontrollers.attache.dev.yaml";
+const POLICY_REQUIREMENT_CRD: &str = "deploy/chart/files/crds/policyrequirements.attache.dev.yaml";
 const DOCUMENTATION: &str = "docs/policy-kinds.md";
 const UPDATE: &str = "UPDATE_SCHEMAS=1 cargo test -p attache-engine --test schemas";
 
 #[test]
 fn the_crds_are_current() {
-    for (file, definition) in [(CRD, custom_resource_definition()), (TARGET_KIND_CRD, target_kind_definition())] {
+    for (file, definition) in [
+        (CRD, custom_resource_definition()),
+        (TARGET_KIND_CRD, target_kind_definition()),
+        (GATEWAY_CONTROLLER_CRD, gateway_controller_definition()),
+        (POLICY_REQUIREMENT_CRD, policy_requirement_definition()),
+    ] {
         let header = format!("# Generated from crates/attache-engine/src/kinds: do not edit.\n# {UPDATE}\n");
         assert_current(file, &(header + &text::to_yaml(&Value::from(definition))));
     }
@@ -29,7 +37,12 @@ fn the_crds_are_current() {
 
 #[test]
 fn the_documentation_of_fields_is_current() {
-    for (kind, reference) in [("PolicyKind", field_reference()), ("TargetKind", target_kind_reference())] {
+    for (kind, reference) in [
+        ("PolicyKind", field_reference()),
+        ("TargetKind", target_kind_reference()),
+        ("GatewayController", gateway_controller_reference()),
+        ("PolicyRequirement", policy_requirement_reference()),
+    ] {
         let begin = format!("<!-- {kind}: generated from crates/attache-engine/src/kinds. {UPDATE} -->\n\n");
         let end = "<!-- End of the generated part. -->\n";
         let text = fs::read_to_string(repository().join(DOCUMENTATION)).unwrap();
@@ -56,7 +69,7 @@ fn the_kinds_of_examples_and_tests_are_valid() {
 }
 
 #[test]
-fn what_is_wrong_is_not_valid() {
+fn mistakes_are_rejected_by_the_schema() {
     let schema = schema();
     let spec = |yaml: &str| {
         let text =
@@ -77,13 +90,13 @@ fn what_is_wrong_is_not_valid() {
     assert_eq!(errors("{group: g, kind: K, keys: {a: 1}}"), [".spec.keys.a: 1 is no string"]);
 }
 
-/// Checks every PolicyKind in the YAML files of a folder, and says how many there were.
+/// Checks every PolicyKind in the YAML files of a folder, and returns their number.
 fn check_documents(folder: &str, counts: fn(&String) -> bool) -> usize {
     let schema = schema();
     let mut checked = 0;
     for file in yaml_files(&repository().join(folder)) {
         let reading = text::read(&Arc::from(file.to_string_lossy()), &fs::read_to_string(&file).unwrap());
-        // PolicyTests bring their kinds along.
+        // PolicyTests can contain PolicyKinds.
         let inline = |object: &attache_engine::Object| object.spec().list_at("objects").to_vec();
         let bodies = reading.objects.iter().flat_map(|object| [vec![object.body.clone()], inline(object)].concat());
         for body in bodies.filter(|body| body.get_str("kind") == Some("PolicyKind")) {
@@ -163,7 +176,7 @@ fn json(value: &Value) -> Json {
     serde_json::to_value(value).unwrap()
 }
 
-/// Fails if a file of the repository has another content, or writes it with `UPDATE_SCHEMAS`.
+/// Fails if a file of the repository is not current, or writes it with `UPDATE_SCHEMAS`.
 fn assert_current(file: &str, content: &str) {
     let path = repository().join(file);
     if std::env::var_os("UPDATE_SCHEMAS").is_some() {

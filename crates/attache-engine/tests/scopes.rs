@@ -1,4 +1,4 @@
-//! Scopes, folds and counts that were once wrong, each as small as it can be.
+//! Scopes, folds and counts that were wrong once, each as small as possible.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -49,7 +49,7 @@ fn engine(kind: &str, documents: &[&str]) -> Engine {
     engine
 }
 
-/// The scopes of a node, and what is in force in each.
+/// The scopes of a node, and the effective policy of each.
 fn scopes(kind: &str, documents: &[&str], node: &str) -> Vec<String> {
     let engine = engine(kind, documents);
     let name = |id| engine.topology().name(engine.objects(), id);
@@ -105,10 +105,10 @@ fn ties_go_to_the_first_in_order_of_namespace_slash_name() {
 }
 
 #[test]
-fn an_empty_map_is_something_said() {
-    let said = policy("a", "p", &format!("{ON_GATEWAY}, defaults: {{cors: {{}}, strategy: merge}}"));
+fn an_empty_map_sets_nothing() {
+    let empty = policy("a", "p", &format!("{ON_GATEWAY}, defaults: {{cors: {{}}, strategy: merge}}"));
     let kind = "hierarchy: [Gateway], effectiveTarget: Gateway, strategies: [merge]";
-    assert_eq!(scopes(kind, &[&said], "Gateway/a/g"), [r#"Gateway/a/g: {"cors":{}}"#]);
+    assert_eq!(scopes(kind, &[&empty], "Gateway/a/g"), ["Gateway/a/g: nothing"]);
 }
 
 #[test]
@@ -132,14 +132,14 @@ fn a_rule_is_removed_by_its_name_whatever_the_strategy() {
 }
 
 #[test]
-fn a_namespace_can_be_asked_though_something_stands_above_it_on_every_path() {
+fn a_namespace_below_other_nodes_on_every_path_has_effective_policies() {
     let class = policy("a", "class", "targetRef: {kind: GatewayClass, name: c}, color: red");
     let here = policy("a", "here", &format!("{ON_NAMESPACE}, color: blue"));
     assert_eq!(scopes("class: Inherited", &[&class, &here], "Namespace/a"), [r#"Namespace/a: {"color":"blue"}"#]);
 }
 
 #[test]
-fn who_comes_from_outside_the_hierarchy_has_a_scope_too() {
+fn a_path_from_outside_the_hierarchy_has_a_scope() {
     let route = route("a", "parentRefs: [{name: g}, {group: '', kind: Service, name: s}]");
     let policy = policy("a", "p", &format!("{ON_GATEWAY}, color: red"));
     let found = scopes("hierarchy: [Gateway, Route]", &[&route, &policy], "HTTPRoute/a/r");
@@ -156,7 +156,7 @@ fn requests_of_a_consumer_have_one_scope_though_both_policy_and_route_are_for_th
 }
 
 #[test]
-fn a_route_of_a_consumer_is_for_nobody_else_though_its_service_is_outside_the_hierarchy() {
+fn a_consumer_route_applies_to_no_other_client_when_its_service_is_outside_the_hierarchy() {
     let route = route("b", "parentRefs: [{group: '', kind: Service, name: s, namespace: a}]");
     let policy = policy("b", "p", &format!("{ON_ROUTE}, color: red"));
     let found = scopes("hierarchy: [Route], effectiveTarget: Route", &[&route, &policy], "HTTPRoute/b/r");
@@ -164,7 +164,7 @@ fn a_route_of_a_consumer_is_for_nobody_else_though_its_service_is_outside_the_hi
 }
 
 #[test]
-fn a_rule_reaches_the_port_it_names_and_not_that_of_a_namesake() {
+fn a_rule_reaches_the_port_it_names_and_no_port_with_the_same_name() {
     let backends = "backendRefs: [{name: s, port: 80}, {name: s, namespace: b, port: 81}]";
     let route = route("a", &format!("parentRefs: [{{name: g}}], rules: [{{{backends}}}]"));
     let policy = policy("a", "p", &format!("{ON_ROUTE}, color: red"));
@@ -196,16 +196,16 @@ fn a_policy_that_is_not_accepted_is_overridden_wherever_it_would_be() {
 }
 
 #[test]
-fn a_policy_without_rules_is_in_the_path_all_the_same() {
+fn a_policy_without_rules_is_not_enforced_though_it_has_a_scope() {
     let kind = "hierarchy: [Gateway], effectiveTarget: Gateway";
     let engine = engine(kind, &[&policy("a", "p", ON_GATEWAY)]);
     let status = &engine.policy_statuses()[0];
-    assert_eq!((status.enforcement, status.scopes.total), (Enforcement::Enforced, 1));
+    assert_eq!((status.enforcement, status.scopes.total), (Enforcement::NotEnforced, 1));
     assert!(engine.target_statuses().is_empty());
 }
 
 #[test]
-fn what_is_removed_from_an_atomic_default_is_lost_once() {
+fn a_removed_rule_of_an_atomic_default_is_lost_once() {
     let kind = "hierarchy: [Gateway, Route], effectiveTarget: Route";
     let route = route("a", "parentRefs: [{name: g}]");
     let above = policy("a", "above", &format!("{ON_GATEWAY}, color: red"));
@@ -219,7 +219,7 @@ fn what_is_removed_from_an_atomic_default_is_lost_once() {
 }
 
 #[test]
-fn a_namespace_is_not_affected_by_what_stands_below_it_though_the_path_comes_back_to_it() {
+fn a_namespace_is_not_affected_by_nodes_below_it_when_the_path_returns_to_it() {
     let kind = "hierarchy: [Namespace, Gateway, Route, Backend], effectiveTarget: Backend";
     let grant = "{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: all, namespace: a}, \
                  spec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: b}], \

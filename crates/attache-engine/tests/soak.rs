@@ -12,7 +12,9 @@ use std::sync::Arc;
 use attache_engine::kinds::{Settings, built_in};
 use attache_engine::{Edit, Engine, IncrementalEngine};
 use attache_engine::{Object, ObjectRef, Objects};
-use attache_gen::{ALL, Block, Level, Policies, Shape, Strategy, edited, generate, object_from};
+use attache_gen::{
+    ALL, BlockStrategy, ManifestShape, PolicyBlock, PolicyCount, PolicyLevel, edited, generate, object_from,
+};
 use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
 
@@ -21,22 +23,22 @@ use dice::Dice;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// How many times the first objects are restored, to compare the memory.
+/// The number of times that the first objects are restored, to compare the memory.
 const ROUNDS: usize = 20;
 
-/// How many bytes more than an empty engine may be in use after all objects are deleted.
+/// The maximum number of bytes in use after all objects are deleted, compared with an empty engine.
 const TOLERANCE: usize = 64 << 10;
 
-fn shape() -> Shape {
+fn shape() -> ManifestShape {
     let policies = [
-        (Level::Namespace, 3),
-        (Level::Gateway, ALL),
-        (Level::Listener, 2),
-        (Level::Route, 50),
-        (Level::Rule, 20),
-        (Level::Service, 5),
+        (PolicyLevel::Namespace, 3),
+        (PolicyLevel::Gateway, ALL),
+        (PolicyLevel::Listener, 2),
+        (PolicyLevel::Route, 50),
+        (PolicyLevel::Rule, 20),
+        (PolicyLevel::Service, 5),
     ];
-    Shape {
+    ManifestShape {
         gateways: 4,
         listeners: 2,
         routes: 200,
@@ -45,10 +47,14 @@ fn shape() -> Shape {
         services: 40,
         namespaces: 10,
         hostnames: 10,
-        policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
-        blocks: vec![Block::Bare, Block::Defaults(Strategy::Patch), Block::Overrides(Strategy::Merge)],
+        policies: policies.map(|(level, count)| PolicyCount { level, count }).to_vec(),
+        blocks: vec![
+            PolicyBlock::Bare,
+            PolicyBlock::Defaults(BlockStrategy::Patch),
+            PolicyBlock::Overrides(BlockStrategy::Merge),
+        ],
         kinds: 2,
-        ..Shape::default()
+        ..ManifestShape::default()
     }
 }
 
@@ -139,7 +145,7 @@ impl Soak {
         }
     }
 
-    /// Computes what is only computed on demand.
+    /// Computes everything that is computed on demand.
     fn query(&self) {
         self.incremental.now().fold_all();
         self.incremental.now().policy_statuses();

@@ -4,7 +4,7 @@ use attache_engine::{Object, Value};
 
 use crate::manifest::{fields, list, object};
 use crate::random::Random;
-use crate::shape::Shape;
+use crate::shape::ManifestShape;
 
 pub const GATEWAY_API: &str = "gateway.networking.k8s.io";
 const V1: &str = "gateway.networking.k8s.io/v1";
@@ -12,7 +12,7 @@ const V1: &str = "gateway.networking.k8s.io/v1";
 /// The namespace of the gateways.
 pub const GATEWAY_NAMESPACE: &str = "infra";
 
-impl Shape {
+impl ManifestShape {
     pub(crate) fn services_per_namespace(&self) -> usize {
         self.services.div_ceil(self.namespaces.max(1))
     }
@@ -44,7 +44,7 @@ pub fn service(index: usize) -> String {
     format!("service-{index:06}")
 }
 
-pub fn generate(shape: &Shape) -> Vec<Object> {
+pub fn generate(shape: &ManifestShape) -> Vec<Object> {
     let mut random = Random::new(shape.seed);
     let namespaces = (0..shape.namespaces.max(1)).map(namespace);
     let mut objects: Vec<_> = std::iter::once(GATEWAY_NAMESPACE.to_owned())
@@ -73,7 +73,7 @@ pub fn generate(shape: &Shape) -> Vec<Object> {
     objects
 }
 
-fn listener_spec(shape: &Shape, index: usize) -> Value {
+fn listener_spec(shape: &ManifestShape, index: usize) -> Value {
     let mut listener = vec![
         ("name", Value::str(listener(index))),
         ("protocol", "HTTP".into()),
@@ -86,9 +86,9 @@ fn listener_spec(shape: &Shape, index: usize) -> Value {
     fields(listener)
 }
 
-fn route_spec(shape: &Shape, index: usize, pinned: bool) -> Value {
+fn route_spec(shape: &ManifestShape, index: usize, pinned: bool) -> Value {
     let parents = (0..shape.parents.min(shape.gateways)).map(|parent| {
-        // Shifted after each round: else one in ten routes would always have the same one of ten gateways.
+        // Shifted after each round: otherwise each route of a tenth would always have the same one of ten gateways.
         let nth = index + index / shape.gateways + parent;
         let mut parent =
             vec![("name", Value::str(gateway(nth % shape.gateways))), ("namespace", GATEWAY_NAMESPACE.into())];

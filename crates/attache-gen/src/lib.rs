@@ -1,5 +1,19 @@
-//! Generates manifests of any size and shape: gateways with listeners, routes with rules, services, and policies at every level.
-//! The same shape always gives the same manifests.
+//! Generates manifests of any size and shape for benchmarks: gateways with listeners, routes with rules, services, and policies at
+//! every level. The same shape always gives the same manifests.
+//!
+//! ```text
+//! ManifestShape ─→ gateway_api: Namespaces, Gateways, routes, Services ─┬→ objects ─→ write: YAML or JSON
+//!               └→ policies: PolicyKinds and policies ──────────────────┘         └→ edit: edited objects
+//! ```
+//!
+//! ```
+//! use attache_gen::{ManifestShape, generate};
+//!
+//! let objects = generate(&ManifestShape { routes: 3, ..ManifestShape::default() });
+//! assert_eq!(objects.iter().filter(|object| object.id.kind == "HTTPRoute").count(), 3);
+//! ```
+
+#![deny(missing_docs)]
 
 mod edit;
 mod gateway_api;
@@ -10,13 +24,14 @@ mod shape;
 mod write;
 
 pub use edit::{edited, object_from};
-pub use shape::{ALL, Block, Level, Policies, Shape, Strategy};
-pub use write::{Format, write};
+pub use shape::{ALL, BlockStrategy, ManifestShape, PolicyBlock, PolicyCount, PolicyLevel};
+pub use write::{ManifestFormat, write};
 
 use attache_engine::Object;
 
-/// The manifests of a shape. Objects come before those that refer to them, and within a kind in the order of `kubectl get`.
-pub fn generate(shape: &Shape) -> Vec<Object> {
+/// The manifests of a shape. Objects come before those that refer to them, and within a kind in the order of `kubectl
+/// get`.
+pub fn generate(shape: &ManifestShape) -> Vec<Object> {
     let mut objects = gateway_api::generate(shape);
     objects.extend(policies::generate(shape));
     objects
@@ -30,9 +45,16 @@ mod tests {
 
     use super::*;
 
-    fn small() -> Shape {
-        let policies = [Level::Gateway, Level::Listener, Level::Route, Level::Rule, Level::Service, Level::Namespace];
-        Shape {
+    fn small() -> ManifestShape {
+        let policies = [
+            PolicyLevel::Gateway,
+            PolicyLevel::Listener,
+            PolicyLevel::Route,
+            PolicyLevel::Rule,
+            PolicyLevel::Service,
+            PolicyLevel::Namespace,
+        ];
+        ManifestShape {
             gateways: 3,
             listeners: 2,
             routes: 20,
@@ -41,14 +63,14 @@ mod tests {
             services: 10,
             namespaces: 2,
             hostnames: 3,
-            policies: policies.map(|level| Policies { level, count: ALL }).to_vec(),
+            policies: policies.map(|level| PolicyCount { level, count: ALL }).to_vec(),
             duplicates: 1,
             kinds: 2,
-            ..Shape::default()
+            ..ManifestShape::default()
         }
     }
 
-    fn written(shape: &Shape, format: Format) -> String {
+    fn written(shape: &ManifestShape, format: ManifestFormat) -> String {
         let mut text = Vec::new();
         write(&generate(shape), format, &mut text).expect("writing to a vector never fails");
         String::from_utf8(text).expect("manifests are text")
@@ -56,14 +78,17 @@ mod tests {
 
     #[test]
     fn the_same_shape_gives_the_same_manifests() {
-        assert_eq!(written(&small(), Format::Yaml), written(&small(), Format::Yaml));
-        assert_ne!(written(&small(), Format::Yaml), written(&Shape { seed: 1, ..small() }, Format::Yaml));
+        assert_eq!(written(&small(), ManifestFormat::Yaml), written(&small(), ManifestFormat::Yaml));
+        assert_ne!(
+            written(&small(), ManifestFormat::Yaml),
+            written(&ManifestShape { seed: 1, ..small() }, ManifestFormat::Yaml)
+        );
     }
 
     #[test]
     fn what_is_written_is_read_back() {
         let objects = Objects::new(generate(&small()));
-        for format in [Format::Yaml, Format::Json] {
+        for format in [ManifestFormat::Yaml, ManifestFormat::Json] {
             let reading = text::read(&"generated".into(), &written(&small(), format));
             assert!(reading.problems.is_empty(), "{:?}", reading.problems);
             let read = Objects::new(reading.objects);

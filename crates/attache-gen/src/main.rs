@@ -6,7 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use attache_gen::{Format, Shape, generate, write};
+use attache_gen::{ManifestFormat, ManifestShape, generate, write};
 use clap::Parser;
 
 /// Generate manifests of any size and shape, always the same ones
@@ -14,12 +14,12 @@ use clap::Parser;
 #[command(version)]
 struct Arguments {
     #[command(flatten)]
-    shape: Shape,
+    shape: ManifestShape,
     /// A folder to write one file for each kind to, or - for everything on standard output
     #[arg(long, short, value_name = "DIR|-")]
     out: PathBuf,
-    #[arg(long, short, value_enum, default_value_t = Format::Yaml)]
-    format: Format,
+    #[arg(long, short, value_enum, default_value_t = ManifestFormat::Yaml)]
+    format: ManifestFormat,
 }
 
 fn main() -> ExitCode {
@@ -45,8 +45,8 @@ fn run(cli: &Arguments) -> io::Result<()> {
         by_kind.entry(&object.id.kind).or_default().push(object);
     }
     let extension = match cli.format {
-        Format::Yaml => "yaml",
-        Format::Json => "json",
+        ManifestFormat::Yaml => "yaml",
+        ManifestFormat::Json => "json",
     };
     for (kind, objects) in by_kind {
         let file = File::create(cli.out.join(format!("{}.{extension}", kind.to_lowercase())))?;

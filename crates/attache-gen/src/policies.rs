@@ -5,7 +5,7 @@ use attache_engine::{Object, Value};
 use crate::gateway_api::{GATEWAY_API, GATEWAY_NAMESPACE, gateway, listener, namespace, route, service};
 use crate::manifest::{fields, list, object};
 use crate::random::Random;
-use crate::shape::{Block, Level, Shape};
+use crate::shape::{ManifestShape, PolicyBlock, PolicyLevel};
 
 const GROUP: &str = "bench.attache.dev";
 const KINDS: [&str; 10] = [
@@ -32,7 +32,7 @@ struct PolicyTargetRef {
     section: Option<String>,
 }
 
-pub fn generate(shape: &Shape) -> Vec<Object> {
+pub fn generate(shape: &ManifestShape) -> Vec<Object> {
     let mut random = Random::new(!shape.seed);
     let kinds = KINDS.iter().take(shape.kinds.into());
     let mut objects: Vec<_> = kinds.clone().map(|kind| policy_kind(shape, kind)).collect();
@@ -55,7 +55,7 @@ pub fn generate(shape: &Shape) -> Vec<Object> {
     objects
 }
 
-fn policy_kind(shape: &Shape, kind: &str) -> Object {
+fn policy_kind(shape: &ManifestShape, kind: &str) -> Object {
     let targets = shape.policies.iter().map(|policies| level_name(policies.level).into());
     let spec = fields([
         ("group", GROUP.into()),
@@ -68,29 +68,29 @@ fn policy_kind(shape: &Shape, kind: &str) -> Object {
     object("attache.dev/v1alpha1", "PolicyKind", "", &name, 0, spec)
 }
 
-fn level_name(level: Level) -> &'static str {
+fn level_name(level: PolicyLevel) -> &'static str {
     match level {
-        Level::Namespace => "Namespace",
-        Level::Gateway => "Gateway",
-        Level::Listener => "Listener",
-        Level::Route => "HTTPRoute",
-        Level::Rule => "RouteRule",
-        Level::Service => "Service",
+        PolicyLevel::Namespace => "Namespace",
+        PolicyLevel::Gateway => "Gateway",
+        PolicyLevel::Listener => "Listener",
+        PolicyLevel::Route => "HTTPRoute",
+        PolicyLevel::Rule => "RouteRule",
+        PolicyLevel::Service => "Service",
     }
 }
 
-fn count(shape: &Shape, level: Level) -> usize {
+fn count(shape: &ManifestShape, level: PolicyLevel) -> usize {
     match level {
-        Level::Namespace => shape.namespaces.max(1),
-        Level::Gateway => shape.gateways,
-        Level::Listener => shape.gateways * shape.listeners,
-        Level::Route => shape.routes,
-        Level::Rule => shape.routes * shape.rules,
-        Level::Service => shape.services_per_namespace() * shape.namespaces.max(1),
+        PolicyLevel::Namespace => shape.namespaces.max(1),
+        PolicyLevel::Gateway => shape.gateways,
+        PolicyLevel::Listener => shape.gateways * shape.listeners,
+        PolicyLevel::Route => shape.routes,
+        PolicyLevel::Rule => shape.routes * shape.rules,
+        PolicyLevel::Service => shape.services_per_namespace() * shape.namespaces.max(1),
     }
 }
 
-fn target(shape: &Shape, level: Level, index: usize) -> PolicyTargetRef {
+fn target(shape: &ManifestShape, level: PolicyLevel, index: usize) -> PolicyTargetRef {
     let in_gateway = |index, section| PolicyTargetRef {
         group: GATEWAY_API,
         kind: "Gateway",
@@ -107,19 +107,19 @@ fn target(shape: &Shape, level: Level, index: usize) -> PolicyTargetRef {
     };
     let core = |kind, namespace, name| PolicyTargetRef { group: "", kind, namespace, name, section: None };
     match level {
-        Level::Namespace => core("Namespace", namespace(index), namespace(index)),
-        Level::Gateway => in_gateway(index, None),
-        Level::Listener => in_gateway(index / shape.listeners, Some(listener(index % shape.listeners))),
-        Level::Route => in_route(index, None),
-        Level::Rule => in_route(index / shape.rules, Some(format!("rule-{}", index % shape.rules + 1))),
-        Level::Service => {
+        PolicyLevel::Namespace => core("Namespace", namespace(index), namespace(index)),
+        PolicyLevel::Gateway => in_gateway(index, None),
+        PolicyLevel::Listener => in_gateway(index / shape.listeners, Some(listener(index % shape.listeners))),
+        PolicyLevel::Route => in_route(index, None),
+        PolicyLevel::Rule => in_route(index / shape.rules, Some(format!("rule-{}", index % shape.rules + 1))),
+        PolicyLevel::Service => {
             let each = shape.services_per_namespace();
             core("Service", namespace(index / each), service(index % each))
         }
     }
 }
 
-fn spec(shape: &Shape, target: &PolicyTargetRef, random: &mut Random) -> Value {
+fn spec(shape: &ManifestShape, target: &PolicyTargetRef, random: &mut Random) -> Value {
     let mut reference =
         vec![("group", target.group.into()), ("kind", target.kind.into()), ("name", Value::str(&*target.name))];
     if let Some(section) = &target.section {
@@ -135,14 +135,15 @@ fn spec(shape: &Shape, target: &PolicyTargetRef, random: &mut Random) -> Value {
     });
     let rules = Value::map(rules.collect());
     let block = match shape.blocks.as_slice() {
-        [] => Block::Bare,
+        [] => PolicyBlock::Bare,
         blocks => blocks[random.below(blocks.len())],
     };
-    let within = |strategy: crate::Strategy| fields([("strategy", strategy.name().into()), ("limits", rules.clone())]);
+    let within =
+        |strategy: crate::BlockStrategy| fields([("strategy", strategy.name().into()), ("limits", rules.clone())]);
     let block = match block {
-        Block::Bare => ("limits", rules),
-        Block::Defaults(strategy) => ("defaults", within(strategy)),
-        Block::Overrides(strategy) => ("overrides", within(strategy)),
+        PolicyBlock::Bare => ("limits", rules),
+        PolicyBlock::Defaults(strategy) => ("defaults", within(strategy)),
+        PolicyBlock::Overrides(strategy) => ("overrides", within(strategy)),
     };
     fields([("targetRef", fields(reference)), block])
 }

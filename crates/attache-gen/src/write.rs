@@ -10,21 +10,28 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::PrettyFormatter;
 
+/// The format of written manifests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum ManifestFormat {
+    /// YAML documents.
     Yaml,
+    /// A JSON list.
     Json,
 }
 
 /// Writes YAML documents, or a JSON list, indented as by `kubectl get -o json`.
-pub fn write<'o>(objects: impl IntoIterator<Item = &'o Object>, format: Format, mut out: impl Write) -> io::Result<()> {
+pub fn write<'o>(
+    objects: impl IntoIterator<Item = &'o Object>,
+    format: ManifestFormat,
+    mut out: impl Write,
+) -> io::Result<()> {
     match format {
-        Format::Yaml => {
+        ManifestFormat::Yaml => {
             for object in objects {
                 write!(out, "---\n{}", to_yaml(&object.body))?;
             }
         }
-        Format::Json => {
+        ManifestFormat::Json => {
             let items = objects.into_iter().map(|object| &object.body).collect();
             let list = ObjectList { api_version: "v1", kind: "List", items };
             list.serialize(&mut Serializer::with_formatter(&mut out, PrettyFormatter::with_indent(b"    ")))?;

@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::certificates::{Certificates, Identity, Subject};
+use crate::certificates::{Certificates, Identity, Signer, Subject};
+use crate::crds::Crds;
 use crate::http::Credentials;
 use crate::ports::Port;
 use crate::processes::{Server, Watchdog};
-use crate::{HttpClient, Programs, TestEnvError, TestUser, announce, template};
+use crate::programs::cache_folder;
+use crate::{HttpClient, Programs, TestEnvError, TestUser, template, unless_left_out};
 
-/// How long an API server may take to become ready: on an idle machine 3 seconds, on a busy one much longer, after a
-/// longer outage of etcd up to half a minute.
+/// The maximum time until an API server is ready: on an idle machine it takes 3 seconds, on a busy one much longer, and
+/// after a longer outage of etcd up to half a minute.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A server that can be killed and started again.
+/// A server that can be killed and restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
     /// The store.
@@ -26,7 +28,7 @@ pub enum Component {
     ApiServer,
 }
 
-/// What a cluster is to be like.
+/// Options of a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
     controllers: bool,
@@ -46,8 +48,8 @@ impl ClusterOptions {
         ClusterOptions::default()
     }
 
-    /// Runs controllers: without them namespaces are never gone, aggregated ClusterRoles are empty, and there are no
-    /// default ServiceAccounts.
+    /// Runs controllers. Without them namespaces are never deleted completely, aggregated ClusterRoles are empty, and
+    /// there are no default ServiceAccounts.
     pub fn with_controllers(mut self) -> ClusterOptions {
         self.controllers = true;
         self
@@ -67,14 +69,7 @@ impl ClusterOptions {
 
     /// Starts the cluster. `None` if the programs are not available on this machine, and this is not CI.
     pub fn start(&self) -> Option<TestCluster> {
-        match self.try_start() {
-            Ok(cluster) => Some(cluster),
-            Err(TestEnvError::Unavailable(why)) if std::env::var("CI").as_deref() != Ok("true") => {
-                announce(format_args!("a test against a real API server is left out: {why}"));
-                None
-            }
-            Err(error) => panic!("{error}"),
-        }
+        unless_left_out(self.try_start(), "a test against a real API server")
     }
 
     /// Starts the cluster and waits until it is ready.
@@ -87,7 +82,7 @@ impl ClusterOptions {
 /// when the test process ends.
 #[derive(Debug)]
 pub struct TestCluster {
-    // Dropped in this order: the servers by `Drop`, then the watchdog, which removes the folder if nobody else does.
+    // Dropped in this order: the servers by `Drop`, then the watchdog, which removes the folder if it still exists.
     watchdog: Watchdog,
     etcd: Server,
     apiserver: Server,
@@ -193,12 +188,12 @@ impl TestCluster {
         &self.admin.kubeconfig
     }
 
-    /// Requests in the name of a cluster administrator.
+    /// A client for a cluster administrator.
     pub fn http(&self) -> &HttpClient {
         self.admin.http()
     }
 
-    /// A client of its own for a cluster administrator, which shares no connections with others.
+    /// A separate client for a cluster administrator, which shares no connections with others.
     pub fn fresh_http(&self) -> HttpClient {
         let identity = self.certificates.identity("admin");
         HttpClient::new(&self.url, &self.authority(), Credentials::Certificate(&identity))
@@ -228,6 +223,18 @@ impl TestCluster {
         self.run_kubectl(&arguments, manifests).unwrap_or_else(|error| panic!("{error}"));
     }
 
+    /// Installs CRDs, and waits until their kinds are served.
+    ///
+    /// # Panics
+    ///
+    /// If that fails.
+    pub fn install_crds(&self, crds: Crds) {
+        let folder = cache_folder().and_then(|cache| crds.find_or_download(&cache));
+        let folder = folder.unwrap_or_else(|error| panic!("{error}"));
+        self.kubectl(&["apply", "--server-side", "-f", &folder.to_string_lossy()]);
+        self.kubectl(&["wait", "--for=condition=Established", "--timeout=120s", "-f", &folder.to_string_lossy()]);
+    }
+
     fn run_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, TestEnvError> {
         let failed =
             |error: &dyn std::fmt::Display| TestEnvError::failed(&format!("kubectl {}", arguments.join(" ")), error);
@@ -247,7 +254,7 @@ impl TestCluster {
         }
     }
 
-    /// Kills a server with SIGKILL: it has no chance to say goodbye.
+    /// Kills a server with SIGKILL, so that it cannot shut down cleanly.
     pub fn kill(&mut self, component: Component) {
         let watchdog = &self.watchdog;
         match component {
@@ -272,12 +279,12 @@ impl TestCluster {
         self.start_again(component);
     }
 
-    /// Stops a server in the middle of what it does, until [`TestCluster::resume`]: connections stay open, nobody answers.
+    /// Pauses a server until [`TestCluster::resume`]: connections stay open, but get no response.
     pub fn pause(&self, component: Component) {
         self.server(component).signal("STOP");
     }
 
-    /// Lets a paused server go on.
+    /// Resumes a paused server.
     pub fn resume(&self, component: Component) {
         self.server(component).signal("CONT");
     }
@@ -298,7 +305,40 @@ impl TestCluster {
     }
 
     pub(crate) fn sign_user(&self, name: &str, group: Option<&str>, expired: bool) -> Result<Identity, TestEnvError> {
-        self.certificates.sign(&format!("user-{name}"), &Subject::Client { user: name, group, expired })
+        self.certificates.sign(
+            Signer::Cluster,
+            &format!("user-{name}"),
+            &Subject::Client { user: name, group, expired },
+        )
+    }
+
+    /// A folder with `tls.crt`, `tls.key` and `ca.crt` of a server with these names. Panics if it cannot be written.
+    pub fn server_certificate(&self, names: &[&str]) -> PathBuf {
+        let folder = self.folder().join("server");
+        let identity = self.certificates.sign(Signer::Cluster, "server", &Subject::Server { names });
+        let identity = identity.unwrap_or_else(|error| panic!("{error}"));
+        let copied = std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::copy(&identity.certificate, folder.join("tls.crt")))
+            .and_then(|_| std::fs::copy(&identity.key, folder.join("tls.key")))
+            .and_then(|_| std::fs::copy(self.authority(), folder.join("ca.crt")));
+        copied.unwrap_or_else(|error| panic!("cannot write a certificate: {error}"));
+        folder
+    }
+
+    /// A client of another server, with a certificate of this name by the authority of the users, or by that of the front
+    /// proxy. Panics if that fails.
+    pub fn client_of(&self, url: &str, name: &str, by_front_proxy: bool) -> HttpClient {
+        let signer = if by_front_proxy { Signer::FrontProxy } else { Signer::Cluster };
+        let subject = Subject::Client { user: name, group: None, expired: false };
+        let identity = self.certificates.sign(signer, &format!("client-{name}"), &subject);
+        let client = identity.and_then(|it| HttpClient::new(url, &self.authority(), Credentials::Certificate(&it)));
+        client.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Replaces the authority and the certificate of the front proxy. The API server takes both from their files while it
+    /// runs. Panics if that fails.
+    pub fn rotate_front_proxy(&mut self) {
+        self.certificates.rotate_front_proxy().unwrap_or_else(|error| panic!("{error}"));
     }
 
     fn wait_until_ready(&mut self) -> Result<(), TestEnvError> {
@@ -329,7 +369,7 @@ fn etcd_arguments(folder: &Path, port: u16) -> Vec<String> {
         format!("--advertise-client-urls=http://127.0.0.1:{port}"),
         // A single member has no peers: any port will do.
         "--listen-peer-urls=http://127.0.0.1:0".into(),
-        // What is written survives a killed process, not a power cut, and is much faster.
+        // Written data survives a killed process, but not a power cut. It is much faster.
         "--unsafe-no-fsync".into(),
         "--log-level=warn".into(),
     ]

@@ -19,7 +19,7 @@ pub struct HttpClient {
     token: Option<String>,
 }
 
-/// The answer to a request.
+/// The response to a request.
 #[derive(Clone, Debug)]
 pub struct HttpResponse {
     /// The HTTP status code.
@@ -101,7 +101,7 @@ impl HttpClient {
         answered(request.call())
     }
 
-    /// Sends a request whose answer is read by the caller, as far as the caller likes.
+    /// Sends a request. The caller reads the response.
     pub(crate) fn open(
         &self,
         method: &str,

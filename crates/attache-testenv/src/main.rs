@@ -1,8 +1,8 @@
-//! `attache-testenv install` prepares the test environment; `attache-testenv run` starts a cluster to play with.
+//! `attache-testenv install` prepares the test environment; `attache-testenv run` starts a cluster to experiment with.
 
 use std::process::ExitCode;
 
-use attache_testenv::{ClusterOptions, TestEnvError};
+use attache_testenv::{ClusterOptions, Helm, Prometheus, TestEnvError};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,8 +27,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds what is missing, and proves that it starts.
+/// Builds the missing programs, and checks that they start.
 fn install() -> Result<(), TestEnvError> {
+    Helm::find_or_build()?;
+    Prometheus::find_or_build()?;
     let cluster = ClusterOptions::new().try_start()?;
     eprintln!("the test environment is ready: {}", cluster.programs().kube_apiserver.display());
     Ok(())

@@ -5,11 +5,10 @@ use std::net::TcpListener;
 
 use crate::TestEnvError;
 
-/// Below the ports that the kernel gives to outgoing connections: a server that is killed and started again finds its
-/// port free.
+/// Below the ports that the kernel assigns to outgoing connections, so that a restarted server finds its port free.
 const RANGE: std::ops::Range<u16> = 20_000..32_000;
 
-/// A port that no other test process on this machine uses while this value lives.
+/// A port that no other test process on this machine uses while this value exists.
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) number: u16,

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 use crate::TestEnvError;
 
-/// Kills the processes of a cluster and removes its folder when the test process ends, in whatever way: its standard
-/// input is then closed. Until then it reads which processes there are.
+/// Kills the processes of a cluster and removes its folder when the test process ends for any reason: its standard
+/// input is then closed. Until then it reads the ids of processes.
 const WATCHDOG: &str = r#"
 processes=
 while read -r change process; do
@@ -23,7 +23,7 @@ done
 rm -rf "$1"
 "#;
 
-/// A process that outlives the test process by as long as it takes to clean up.
+/// A process that outlives the test process until it has cleaned up.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     child: Child,
@@ -35,7 +35,7 @@ impl Watchdog {
     pub(crate) fn start(folder: &Path) -> Result<Watchdog, TestEnvError> {
         let mut sh = Command::new("sh");
         sh.args(["-c", WATCHDOG, "watchdog"]).arg(folder).stdin(Stdio::piped()).stdout(Stdio::null());
-        // Ctrl-C at a terminal is for the tests. The watchdog notices their end.
+        // Ctrl-C in a terminal is for the tests only. The watchdog notices their end.
         sh.stderr(Stdio::null()).process_group(0);
         let mut child = sh.spawn().map_err(|error| TestEnvError::failed("cannot start `sh`", error))?;
         let input = Mutex::new(child.stdin.take());
@@ -60,7 +60,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// A server that can be killed and started again with the same arguments.
+/// A server that can be killed and restarted with the same arguments.
 #[derive(Debug)]
 pub(crate) struct Server {
     program: PathBuf,
@@ -85,7 +85,7 @@ impl Server {
         Ok(())
     }
 
-    /// Ends the process at once, without a chance to clean up.
+    /// Ends the process at once, so that it cannot clean up.
     pub(crate) fn kill(&mut self, watchdog: &Watchdog) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -101,7 +101,7 @@ impl Server {
         }
     }
 
-    /// Why the process is not there any more, if it should be.
+    /// Why the process has ended, if it should be running.
     pub(crate) fn unexpected_end(&mut self) -> Option<String> {
         let status = self.child.as_mut()?.try_wait().ok()??;
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();

@@ -1,9 +1,10 @@
-//! Where the programs of a control plane are.
+//! Finds the programs of a control plane.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::{TestEnvError, install};
+use crate::crds::Crds;
+use crate::{TestEnvError, go, install};
 
 /// The programs of a control plane, and the CRDs of the Gateway API.
 #[derive(Clone, Debug)]
@@ -14,12 +15,12 @@ pub struct Programs {
     pub kube_apiserver: PathBuf,
     /// The Kubernetes command line.
     pub kubectl: PathBuf,
-    /// The controllers that the test environment builds itself. They are missing where the programs come from
+    /// The controllers that the test environment builds itself. They are missing if the programs come from
     /// `KUBEBUILDER_ASSETS` or the PATH.
     pub controllers: Option<PathBuf>,
     /// A folder with the CRDs of the Gateway API.
     pub gateway_api: PathBuf,
-    /// A folder for what is derived from these programs.
+    /// A folder for files that are derived from these programs.
     pub cache: PathBuf,
 }
 
@@ -50,14 +51,15 @@ impl Programs {
         let (Some(etcd), Some(kube_apiserver), Some(kubectl)) = (etcd, kube_apiserver, kubectl) else {
             return Ok(None);
         };
-        let gateway_api = install::gateway_api_crds(cache)?;
-        // What is derived from other programs is kept apart.
-        let cache = cache.join(format!("assets-{:016x}", install::fnv(&[folder.to_string_lossy().as_bytes()])));
+        let gateway_api = Crds::GatewayApi.find_or_download(cache)?;
+        // Other versions of the programs have another folder.
+        let cache = cache.join(format!("assets-{:016x}", go::fnv(&[folder.to_string_lossy().as_bytes()])));
         Ok(Some(Programs { etcd, kube_apiserver, kubectl, controllers: None, gateway_api, cache }))
     }
 }
 
-fn cache_folder() -> Result<PathBuf, TestEnvError> {
+/// Where built programs are kept.
+pub(crate) fn cache_folder() -> Result<PathBuf, TestEnvError> {
     let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
     let folder = match env::var_os("ATTACHE_CACHE") {
         Some(folder) => PathBuf::from(folder),

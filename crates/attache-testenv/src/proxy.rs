@@ -1,4 +1,4 @@
-//! Bad weather between a client and a real API server.
+//! A proxy that injects faults between a client and a real API server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,16 +10,16 @@ use serde_json::json;
 
 use crate::{HttpClient, TestCluster};
 
-/// What happens to a request on its way.
+/// A fault of a request.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// Nothing: the API server answers.
+    /// None: the API server responds.
     None,
-    /// The API server answers later.
+    /// The API server responds later.
     Delay(Duration),
-    /// The connection is cut after so many bytes of the answer.
+    /// The connection is cut after so many bytes of the response.
     CutAfter(usize),
-    /// Somebody else answers.
+    /// The proxy responds itself.
     Answer {
         /// The HTTP status code.
         status: u16,
@@ -31,7 +31,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A refusal as the API server words it.
+    /// A refusal in the format of the API server.
     pub fn refusal(status: u16, message: &str) -> Fault {
         let body =
             json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": status});
@@ -39,14 +39,15 @@ impl Fault {
     }
 }
 
-/// A proxy before the API server of a test that lets faults happen. It asks as a cluster administrator.
+/// A proxy in front of the API server of a test that injects faults. It has the permissions of a cluster administrator.
 #[derive(Debug)]
 pub struct FaultProxy {
     kubeconfig: PathBuf,
 }
 
 impl FaultProxy {
-    /// Starts a proxy. `fault` decides by the path of a request, query included. The proxy ends with the test process.
+    /// Starts a proxy. `fault` selects the fault by the path and query of a request. The proxy ends with the test
+    /// process.
     pub fn start(cluster: &TestCluster, fault: impl Fn(&str) -> Fault + Send + Sync + 'static) -> FaultProxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|error| panic!("{error}"));
         let address = listener.local_addr().unwrap_or_else(|error| panic!("{error}"));
@@ -71,7 +72,7 @@ impl FaultProxy {
         FaultProxy { kubeconfig }
     }
 
-    /// A kubeconfig that leads through the proxy.
+    /// A kubeconfig that uses the proxy.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
@@ -115,7 +116,7 @@ fn answer(stream: TcpStream, client: &HttpClient, fault: &dyn Fn(&str) -> Fault)
     }
     let opened = client.open(&method, &path, &accept, body);
     let (status, mut body) = opened.map_err(|error| std::io::Error::other(error.to_string()))?;
-    // Chunks, so that an answer that is cut can be told from one that has ended.
+    // Chunks, so that a cut response differs from one that has ended.
     write!(
         &stream,
         "HTTP/1.1 {status} OK\r\nContent-Type: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"

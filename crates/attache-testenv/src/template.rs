@@ -1,12 +1,12 @@
-//! An etcd folder with the CRDs of the Gateway API in it: to copy it takes a tenth of a second, to apply them several.
+//! An etcd folder with the CRDs of the Gateway API in it: copying it takes a tenth of a second, applying them several.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::{ClusterOptions, Programs, TestEnvError, announce, install};
+use crate::{ClusterOptions, Programs, TestEnvError, announce, go};
 
-/// The template that belongs to these programs, made when it is first needed.
+/// The template of these programs, created on demand.
 pub(crate) fn find_or_make(programs: &Programs) -> Result<PathBuf, TestEnvError> {
     let name = programs.gateway_api.file_name().unwrap_or_default().to_string_lossy();
     let template = programs.cache.join(format!("etcd-with-{name}"));
@@ -15,7 +15,7 @@ pub(crate) fn find_or_make(programs: &Programs) -> Result<PathBuf, TestEnvError>
     }
     let failed = |error: io::Error| TestEnvError::failed("cannot make a template of etcd", error);
     fs::create_dir_all(&programs.cache).map_err(failed)?;
-    let _lock = install::lock(&programs.cache.join("template.lock"))?;
+    let _lock = go::lock(&programs.cache.join("template.lock"))?;
     if template.is_dir() {
         return Ok(template);
     }

@@ -9,10 +9,10 @@ use crate::certificates::Identity;
 use crate::http::{Credentials, HttpClient};
 use crate::{TestCluster, TestEnvError};
 
-/// Somebody who can talk to the API server of a test.
+/// A user of the API server of a test.
 #[derive(Debug)]
 pub struct TestUser {
-    /// As RBAC knows the user.
+    /// The name in RBAC.
     pub name: String,
     /// A kubeconfig with the credentials of the user, whose context has the namespace `default`.
     pub kubeconfig: PathBuf,
@@ -22,7 +22,7 @@ pub struct TestUser {
 }
 
 impl TestUser {
-    /// Requests in the name of the user.
+    /// A client for the user.
     pub fn http(&self) -> &HttpClient {
         &self.client
     }
@@ -54,7 +54,7 @@ impl TestUser {
 }
 
 impl TestCluster {
-    /// A user with a client certificate, who may do nothing until a role is bound to the user or the group.
+    /// A user with a client certificate. The user has no permissions until a role is bound to the user or the group.
     pub fn user(&self, name: &str, group: Option<&str>) -> TestUser {
         self.certified_user(name, group, false)
     }
@@ -64,7 +64,7 @@ impl TestCluster {
         self.certified_user(name, None, true)
     }
 
-    /// Creates a ServiceAccount, if it is not there yet, and a token for it.
+    /// Creates a ServiceAccount, if it does not exist yet, and a token for it.
     pub fn service_account(&self, namespace: &str, name: &str) -> TestUser {
         let accounts = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
         let created = self.http().post(&accounts, &json!({"metadata": {"name": name}}));
@@ -79,8 +79,7 @@ impl TestCluster {
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Lets a user list and watch all that `resources` name, as in `pods,services`, of `group`: everywhere, or in one
-    /// namespace.
+    /// Lets a user list and watch `resources` of `group`, such as `pods,services`: everywhere, or in one namespace.
     pub fn allow_reading(&self, user: &TestUser, namespace: Option<&str>, group: &str, resources: &str) {
         let name = format!(
             "{}-{}-{}",
@@ -121,7 +120,7 @@ impl TestCluster {
     }
 }
 
-/// A kubeconfig may be JSON, as all YAML.
+/// Writes a kubeconfig as JSON, which is also YAML.
 fn write_kubeconfig(
     name: &str,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! The test environment itself: what the tests of other crates count on.
+//! Tests of the test environment itself.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -42,7 +42,7 @@ fn users_may_do_what_roles_allow_and_nothing_else() {
 }
 
 #[test]
-fn what_was_written_survives_a_killed_server() {
+fn written_objects_survive_a_killed_server() {
     let Some(mut cluster) = TestCluster::start() else { return };
     for component in [Component::ApiServer, Component::Etcd] {
         let name = format!("{component:?}").to_lowercase();
@@ -114,7 +114,7 @@ fn nothing_is_left_when_the_test_process_is_killed() {
     }
 }
 
-/// Whether there is a process whose arguments name this.
+/// Whether there is a process with this text in its arguments.
 fn runs(text: &str) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let names = processes.flatten().filter(|it| it.file_name().to_string_lossy().parse::<u32>().is_ok());

@@ -1,4 +1,4 @@
-//! The CustomResourceDefinitions in `deploy/crds` on a real API server.
+//! The CustomResourceDefinitions in `deploy/chart/files/crds` on a real API server.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -10,7 +10,7 @@ use attache_testenv::TestCluster;
 #[test]
 fn an_api_server_takes_the_crds_and_every_built_in_kind() {
     let Some(cluster) = TestCluster::start() else { return };
-    for crd in yaml_files("deploy/crds") {
+    for crd in yaml_files("deploy/chart/files/crds") {
         cluster.apply(&crd);
     }
     cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd/policykinds.attache.dev"]);
@@ -21,7 +21,7 @@ fn an_api_server_takes_the_crds_and_every_built_in_kind() {
     }
     let stored = cluster.kubectl(&["get", "policykinds", "-o", "name"]);
     assert!(stored.lines().count() > 40, "{stored}");
-    // What is written in the short form is stored as it is.
+    // The short form is stored as it is.
     let priority =
         ["get", "policykind", "trafficpolicies.gateway.kgateway.dev", "-o", "jsonpath={.spec.priority.order}"];
     assert_eq!(cluster.kubectl(&priority), "Descending");
@@ -30,7 +30,7 @@ fn an_api_server_takes_the_crds_and_every_built_in_kind() {
 #[test]
 fn an_api_server_refuses_a_wrong_kind() {
     let Some(cluster) = TestCluster::start() else { return };
-    yaml_files("deploy/crds").iter().for_each(|crd| cluster.apply(crd));
+    yaml_files("deploy/chart/files/crds").iter().for_each(|crd| cluster.apply(crd));
     cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd/policykinds.attache.dev"]);
     let folder = cluster.folder().join("wrong.yaml");
     let wrong = "{apiVersion: attache.dev/v1alpha1, kind: PolicyKind, metadata: {name: as.example.io}, spec: {group: example.io, class: Sometimes}}";

@@ -4,7 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
+mod common;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,10 +13,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use attache_testenv::{Fault, FaultProxy, HttpClient, TestCluster};
-use serde_json::{Value, json};
+use serde_json::json;
 
-const KINDS: usize = 10;
-const RUNS: usize = 9;
+use common::{Size, memory, percentile};
+
+const RUNS: usize = 15;
 const EDITS: usize = 40;
 
 fn main() {
@@ -26,112 +28,46 @@ fn main() {
         services: 5000 / scale,
         gateways: 200 / scale,
         policies: 2000 / scale,
+        on_gateways: 0,
+        kinds: 10,
         namespaces: 500 / scale,
     };
-    let start = Instant::now();
-    fill(&cluster, &size);
-    println!("{size:?} created in {:.0?}", start.elapsed());
-
-    let paths = record(&cluster);
+    size.fill(&cluster);
+    let recorded = record(&cluster);
     let kubeconfig = cluster.kubeconfig();
-    let (mut commands, mut fetches, mut memory, mut bytes, mut pages) = (Vec::new(), Vec::new(), 0, 0, 0);
+    let (mut commands, mut fetches, mut peak, mut fetched) = (Vec::new(), Vec::new(), 0, Fetched::default());
     for _ in 0..RUNS {
-        let (time, peak) = describe(kubeconfig);
+        let (time, memory) = describe(kubeconfig);
         commands.push(time);
-        memory = memory.max(peak);
+        peak = peak.max(memory);
         let start = Instant::now();
-        (bytes, pages) = fetch(&cluster, &paths.lists);
+        fetched = fetch(&cluster, &recorded.lists);
         fetches.push(start.elapsed());
     }
-    let (command, plain) = (median(&mut commands), median(&mut fetches));
-    println!("describe of one route, cold    {command:>8.0?}   {:.2} x a plain client", ratio(command, plain));
-    println!("the same lists, plain client   {plain:>8.0?}   {:.1} MB", bytes as f64 / 1e6);
+    let (command, plain) = (percentile(&mut commands, 50), percentile(&mut fetches, 50));
+    let ratio = command.as_secs_f64() / plain.as_secs_f64();
+    println!("describe of one route, cold    {command:>8.0?}   {ratio:.2} x a plain client");
+    println!("the same lists, plain client   {plain:>8.0?}   {:.1} MB", fetched.bytes as f64 / 1e6);
     println!(
-        "requests of the command        {:>8}   {} kinds, {pages} pages in all",
-        paths.requests,
-        paths.lists.len()
+        "requests of the command        {:>8}   {} lists with {} pages, {} others",
+        recorded.requests,
+        recorded.lists.len(),
+        fetched.pages,
+        recorded.requests - fetched.pages
     );
     println!(
         "peak memory of the command     {:>6} MB   {:.1} x the bytes of the lists",
-        memory >> 20,
-        memory as f64 / bytes as f64
+        peak >> 20,
+        peak as f64 / fetched.bytes as f64
     );
-    let mut latencies = watch(&cluster);
-    println!("watch: change to printed line  {:>8.1?}   median of {EDITS}", median(&mut latencies));
+    let mut latencies = watch(&cluster, &size);
+    println!("watch: change to printed line  {:>8.1?}   median of {EDITS}", percentile(&mut latencies, 50));
 }
 
-#[derive(Debug)]
-struct Size {
-    routes: usize,
-    services: usize,
-    gateways: usize,
-    policies: usize,
-    namespaces: usize,
-}
-
-fn fill(cluster: &TestCluster, size: &Size) {
-    let crd = |i: usize| {
-        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("p{i}policies.bench.io"), "labels": {"gateway.networking.k8s.io/policy": "Inherited"}},
-            "spec": {"group": "bench.io", "scope": "Namespaced", "names": {"plural": format!("p{i}policies"),
-                "singular": format!("p{i}policy"), "kind": format!("P{i}Policy"), "listKind": format!("P{i}PolicyList")},
-                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object",
-                    "x-kubernetes-preserve-unknown-fields": true}}}]}})
-    };
-    let namespace = |i: usize| format!("ns-{}", i % size.namespaces);
-    let post = |count: usize, make: &(dyn Fn(usize) -> (String, Value) + Sync)| {
-        std::thread::scope(|scope| {
-            for part in 0..4 {
-                scope.spawn(move || {
-                    for i in (part..count).step_by(4) {
-                        let (path, body) = make(i);
-                        cluster.http().post(&path, &body).unwrap().expect_success();
-                    }
-                });
-            }
-        });
-    };
-    post(KINDS, &|i| ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions".into(), crd(i)));
-    post(size.namespaces, &|i| ("/api/v1/namespaces".into(), json!({"metadata": {"name": namespace(i)}})));
-    cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=120s", "crd", "--all"]);
-    let gateway_api =
-        |i: usize, plural: &str| format!("/apis/gateway.networking.k8s.io/v1/namespaces/{}/{plural}", namespace(i));
-    let object = |kind: &str, name: String, spec: Value| json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec});
-    post(size.gateways, &|i| {
-        let listener =
-            json!({"name": "http", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}});
-        let spec = json!({"gatewayClassName": "bench", "listeners": [listener]});
-        (gateway_api(i, "gateways"), object("Gateway", format!("gw-{i}"), spec))
-    });
-    post(size.services, &|i| {
-        let service =
-            json!({"metadata": {"name": format!("svc-{i}")}, "spec": {"clusterIP": "None", "ports": [{"port": 80}]}});
-        (format!("/api/v1/namespaces/{}/services", namespace(i)), service)
-    });
-    post(size.routes, &|i| {
-        let gateway = i % size.gateways;
-        let parent = json!({"name": format!("gw-{gateway}"), "namespace": namespace(gateway)});
-        let backend = i % size.services;
-        let matched = json!({"path": {"type": "PathPrefix", "value": format!("/{i}")}});
-        let rule = json!({"matches": [matched], "backendRefs": [{"name": format!("svc-{backend}"), "port": 80}]});
-        let spec = json!({"parentRefs": [parent], "hostnames": [format!("h{i}.example.com")], "rules": [rule]});
-        (gateway_api(i, "httproutes"), object("HTTPRoute", format!("route-{i}"), spec))
-    });
-    post(size.policies, &|i| {
-        let kind = i % KINDS;
-        let target = i % size.routes;
-        let reference =
-            json!({"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": format!("route-{target}")});
-        let policy = json!({"apiVersion": "bench.io/v1", "kind": format!("P{kind}Policy"), "metadata": {"name": format!("p-{i}")},
-            "spec": {"targetRef": reference, "limit": i, "burst": {"size": i, "unit": "s"}}});
-        (format!("/apis/bench.io/v1/namespaces/{}/p{kind}policies", namespace(target)), policy)
-    });
-}
-
-/// What the command asks for.
+/// The requests of the command.
 struct Recorded {
-    /// The lists, without what says which page is meant.
-    lists: BTreeSet<String>,
+    /// The lists, without the parameter that continues them.
+    lists: Vec<String>,
     requests: usize,
 }
 
@@ -144,11 +80,11 @@ fn record(cluster: &TestCluster) -> Recorded {
     });
     describe(proxy.kubeconfig());
     let paths = paths.lock().unwrap();
-    let lists = paths.iter().map(|path| path.split("&continue=").next().unwrap().to_owned()).collect();
-    Recorded { lists, requests: paths.len() }
+    let first_pages = paths.iter().filter(|path| path.contains("limit=") && !path.contains("continue="));
+    Recorded { lists: first_pages.cloned().collect(), requests: paths.len() }
 }
 
-/// How long the command takes, and the most memory that it had.
+/// The time of the command, and its peak memory.
 fn describe(kubeconfig: &Path) -> (Duration, usize) {
     let start = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_attache"))
@@ -159,24 +95,26 @@ fn describe(kubeconfig: &Path) -> (Duration, usize) {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     loop {
-        // The kernel keeps the maximum: to read it shortly before the end is enough.
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse::<usize>().ok());
-        peak = peak.max(kilobytes.unwrap_or_default() << 10);
+        // The kernel keeps the maximum, so reading it shortly before the end is enough.
+        peak = peak.max(memory(child.id(), "VmHWM"));
         if let Some(status) = child.try_wait().unwrap() {
             assert!(status.success());
             return (start.elapsed(), peak);
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
+#[derive(Default)]
+struct Fetched {
+    bytes: usize,
+    pages: usize,
+}
+
 /// Fetches lists with new connections, each in its own thread and all their pages.
-fn fetch(cluster: &TestCluster, lists: &BTreeSet<String>) -> (usize, usize) {
+fn fetch(cluster: &TestCluster, lists: &[String]) -> Fetched {
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         for path in lists {
@@ -186,10 +124,12 @@ fn fetch(cluster: &TestCluster, lists: &BTreeSet<String>) -> (usize, usize) {
                 let mut token = String::new();
                 loop {
                     let page = if token.is_empty() { String::new() } else { format!("&continue={token}") };
-                    let body = client.get(&format!("{path}{page}")).unwrap().body;
+                    let body = client.get(&format!("{path}{page}")).unwrap().expect_success().body;
                     sender.send(body.len()).unwrap();
+                    // It is in the metadata of the list, before the items.
                     let key = "\"continue\":\"";
-                    match body.rfind(key).map(|at| &body[at + key.len()..]) {
+                    let head = &body[..body.len().min(1000)];
+                    match head.find(key).map(|at| &head[at + key.len()..]) {
                         Some(rest) if !rest.starts_with('"') => token = rest.split('"').next().unwrap().to_owned(),
                         _ => return,
                     }
@@ -198,12 +138,11 @@ fn fetch(cluster: &TestCluster, lists: &BTreeSet<String>) -> (usize, usize) {
         }
     });
     drop(sender);
-    let lengths: Vec<usize> = receiver.iter().collect();
-    (lengths.iter().sum(), lengths.len())
+    receiver.iter().fold(Fetched::default(), |all, bytes| Fetched { bytes: all.bytes + bytes, pages: all.pages + 1 })
 }
 
-/// The time from when the server has taken a change until its line is printed.
-fn watch(cluster: &TestCluster) -> Vec<Duration> {
+/// The time from when the server has accepted a change until its line is printed.
+fn watch(cluster: &TestCluster, size: &Size) -> Vec<Duration> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_attache"))
         .args(["watch", "-A"])
         .env_clear()
@@ -227,8 +166,8 @@ fn watch(cluster: &TestCluster) -> Vec<Duration> {
     let mut latencies = Vec::new();
     for i in 0..EDITS {
         let value = 1_000_000 + i;
-        let path = "/apis/bench.io/v1/namespaces/ns-0/p0policies/p-0";
-        cluster.http().patch(path, &json!({"spec": {"limit": value}})).unwrap().expect_success();
+        let patch = json!({"spec": {"limit": value}});
+        cluster.http().patch(&size.policy(0), &patch).unwrap().expect_success();
         let changed = Instant::now();
         loop {
             let (printed, line) = lines.recv_timeout(Duration::from_secs(20)).unwrap();
@@ -242,13 +181,4 @@ fn watch(cluster: &TestCluster) -> Vec<Duration> {
     child.kill().unwrap();
     child.wait().unwrap();
     latencies
-}
-
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
-}
-
-fn ratio(a: Duration, b: Duration) -> f64 {
-    a.as_secs_f64() / b.as_secs_f64()
 }

@@ -1,5 +1,5 @@
-//! How long each command takes from a cold start, against parsing the same input and doing nothing with it: as anybody would
-//! with serde_json, and as the commands themselves do.
+//! The time of each command from a cold start, compared with only parsing the same input: with serde_json, and with the
+//! reader of the commands.
 //!
 //! cargo bench -p attache --bench commands [-- ROUNDS]
 
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use attache_engine::text;
-use attache_gen::{Format, Level, Policies, Shape, generate, write};
+use attache_gen::{ManifestFormat, ManifestShape, PolicyCount, PolicyLevel, generate, write};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-/// Every command, with what it looks at: one route, one policy, or everything.
+/// Every command, for one route, one policy, or everything.
 const COMMANDS: [&str; 22] = [
     "get kinds",
     "get policies",
@@ -43,7 +43,7 @@ const COMMANDS: [&str; 22] = [
 
 type Parser = fn(&[u8]);
 
-/// Parses the folder that follows, and no more.
+/// Only parses the folder that follows.
 const PARSE: [(&str, Parser); 2] = [("--serde-json", by_serde), ("--reading", by_reading)];
 
 fn main() {
@@ -73,7 +73,7 @@ fn main() {
     });
     let mut all: Vec<(Command, Taken)> =
         parsing.into_iter().chain(commands).map(|command| (command, Taken::default())).collect();
-    // In turns, so that what else the machine does hits all of them alike.
+    // In turns, so that other load of the machine affects all of them alike.
     for _ in 0..rounds {
         all.iter_mut().for_each(|(command, taken)| taken.run(command));
     }
@@ -98,8 +98,13 @@ fn main() {
 
 /// 5,000 routes, 200 gateways and 2,000 policies of ten kinds, as `docs/performance.md` has it for `attache-gen`.
 fn input(folder: &Path) -> usize {
-    let policies = [(Level::Gateway, 60), (Level::Route, 100), (Level::Namespace, 20), (Level::Service, 20)];
-    let shape = Shape {
+    let policies = [
+        (PolicyLevel::Gateway, 60),
+        (PolicyLevel::Route, 100),
+        (PolicyLevel::Namespace, 20),
+        (PolicyLevel::Service, 20),
+    ];
+    let shape = ManifestShape {
         gateways: 200,
         listeners: 4,
         routes: 5000,
@@ -107,16 +112,16 @@ fn input(folder: &Path) -> usize {
         services: 5000,
         namespaces: 50,
         hostnames: 2000,
-        policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
+        policies: policies.map(|(level, count)| PolicyCount { level, count }).to_vec(),
         kinds: 10,
-        ..Shape::default()
+        ..ManifestShape::default()
     };
     let objects = generate(&shape);
     fs::create_dir_all(folder).unwrap();
     let mut bytes = 0;
     for objects in objects.chunk_by(|a, b| a.id.kind == b.id.kind) {
         let mut text = Vec::new();
-        write(objects, Format::Json, &mut text).unwrap();
+        write(objects, ManifestFormat::Json, &mut text).unwrap();
         bytes += text.len();
         fs::write(folder.join(format!("{}.json", objects[0].id.kind.to_lowercase())), text).unwrap();
     }
@@ -129,7 +134,7 @@ fn parse(folder: &Path, parser: Parser) {
     files.into_par_iter().for_each(|file| parser(&fs::read(file.path()).unwrap()));
 }
 
-// What they made is not dropped: as with the commands, the process ends, and its memory with it.
+// Results are not dropped: as with the commands, the process ends, and its memory with it.
 
 fn by_serde(text: &[u8]) {
     std::mem::forget(serde_json::from_slice::<serde_json::Value>(text).unwrap());
@@ -142,7 +147,7 @@ fn by_reading(text: &[u8]) {
 #[derive(Default)]
 struct Taken {
     least: Duration,
-    /// Of all rounds together: the system counts in steps of 10 ms.
+    /// For all rounds together: the system counts in steps of 10 ms.
     cpu_ms: u64,
 }
 
@@ -157,7 +162,7 @@ impl Taken {
     }
 }
 
-/// What all children that have ended used.
+/// The CPU time of all children that have ended.
 fn cpu_ms() -> u64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // After the name, which may contain anything: the 14th and 15th field, in 1/100 s.

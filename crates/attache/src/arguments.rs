@@ -6,7 +6,7 @@ use std::time::Duration;
 use attache_answers::ObjectQuery;
 use attache_cluster::{ClientOptions, ClusterError};
 use attache_engine::Problem;
-use attache_engine::kinds::Settings;
+use attache_engine::kinds::{Controllers, Settings};
 use clap::{Args, ColorChoice};
 
 use crate::failure::Failure;
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options for every command")]
 pub struct Global {
-    /// A file or folder of manifests, `-` for standard input; can be given many times
+    /// A file or folder of manifests, `-` for standard input; can be repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", global = true)]
     pub files: Vec<PathBuf>,
-    /// Only objects in this namespace; in a cluster, that of the context if nothing else is said
+    /// Only objects in this namespace; in a cluster, by default that of the context
     #[arg(short, long, value_name = "NS", global = true)]
     pub namespace: Option<String>,
     /// Objects in all namespaces
@@ -36,7 +36,7 @@ pub struct Global {
     pub cluster: ClusterArguments,
 }
 
-/// Which cluster is read, and as whom: the flags of kubectl.
+/// The cluster and the user: the flags of kubectl.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Options for the cluster, which is read if there is no `-f`")]
 pub struct ClusterArguments {
@@ -55,13 +55,13 @@ pub struct ClusterArguments {
     /// The user to impersonate
     #[arg(long = "as", value_name = "USER", global = true, hide_short_help = true)]
     impersonate: Option<String>,
-    /// A group to impersonate; can be given many times
+    /// A group to impersonate; can be repeated
     #[arg(long = "as-group", value_name = "GROUP", global = true, hide_short_help = true)]
     impersonate_groups: Vec<String>,
-    /// How long a single request may take, as in `10s` or `2m`; 0 is no limit
+    /// The timeout of a single request, as in `10s` or `2m`; 0 is no timeout
     #[arg(long, value_name = "DURATION", value_parser = duration, global = true, hide_short_help = true)]
     request_timeout: Option<Duration>,
-    /// Exit with 2 if part of the cluster may not be read
+    /// Assume nothing about GatewayClasses and parents of routes that are not in the input; exit with 2 if part of the cluster may not be read
     #[arg(long, global = true, hide_short_help = true)]
     pub strict: bool,
 }
@@ -79,7 +79,7 @@ impl ClusterArguments {
         }
     }
 
-    /// These arguments, as they are written.
+    /// The arguments, as written.
     fn words(&self) -> Vec<String> {
         let file = self.kubeconfig.as_ref().map(|file| file.to_string_lossy().into_owned());
         let named = [
@@ -95,8 +95,8 @@ impl ClusterArguments {
     }
 }
 
-/// A duration as kubectl reads it: a number with a unit, or of seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+/// A duration as in kubectl: a number with a unit, or of seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let unit = text.trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
     let number: Option<f64> = text.strip_suffix(unit).and_then(|number| number.parse().ok());
     let seconds = match unit {
@@ -112,7 +112,9 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 impl Global {
     pub fn settings(&self) -> Settings {
-        Settings { infer_unlabelled: self.infer_unlabelled, ..Settings::default() }
+        let controllers = Controllers::default();
+        let controllers = if self.cluster.strict { controllers.strict() } else { controllers };
+        Settings { infer_unlabelled: self.infer_unlabelled, controllers, ..Settings::default() }
     }
 
     /// Whether the input is a cluster.
@@ -120,7 +122,7 @@ impl Global {
         self.files.is_empty()
     }
 
-    /// The same, with the namespace of the kubeconfig's context where the input is a cluster and none is given.
+    /// The same, with the namespace of the kubeconfig's context if the input is a cluster and no namespace is given.
     pub fn with_namespace_of_context(&self) -> Result<Global, ClusterError> {
         let mut global = self.clone();
         if self.reads_cluster() && self.namespace.is_none() && !self.all_namespaces {
@@ -129,7 +131,7 @@ impl Global {
         Ok(global)
     }
 
-    /// The arguments that say where the input comes from, and what counts as a policy.
+    /// The arguments that select the input, and what counts as a policy.
     pub fn source(&self) -> Vec<String> {
         let files = self.files.iter().flat_map(|file| ["-f".to_owned(), file.to_string_lossy().into_owned()]);
         let cluster = if self.reads_cluster() { self.cluster.words() } else { Vec::new() };
@@ -137,15 +139,15 @@ impl Global {
     }
 }
 
-/// The object that `KIND/NAME` or the two words `KIND NAME` name.
+/// The object named by `KIND/NAME`, or by the two words `KIND NAME`.
 pub fn object(words: &[String]) -> Result<ObjectQuery, Failure> {
     match ObjectQuery::parse_words(words)? {
         (object, []) => Ok(object),
-        (_, [more, ..]) => Err(Problem::error(format!("`{more}` is too much")).help("give one object").into()),
+        (_, [more, ..]) => Err(Problem::error(format!("unexpected argument `{more}`")).help("give one object").into()),
     }
 }
 
-/// The same where words need not be given.
+/// The same for optional words.
 pub fn optional_object(words: &[String]) -> Result<Option<ObjectQuery>, Failure> {
     if words.is_empty() { Ok(None) } else { object(words).map(Some) }
 }

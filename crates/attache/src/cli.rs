@@ -14,11 +14,11 @@ use crate::invocation::Program;
 use crate::render::{self, Screen};
 use crate::verdict::Verdict;
 
-/// Which policies are really in force on your Kubernetes objects, why, and what would change
+/// Which policies are in force on your Kubernetes objects, why, and what a change would affect
 ///
-/// Attaché reads the cluster that kubectl talks to, or with `-f` manifests: the Gateway API and the policies attached to
-/// it. It says for every object which policies are in force on it, what they say together, who set each value, and what
-/// lost and why.
+/// Attaché reads the cluster that kubectl talks to, or with `-f` manifests: the Gateway API and the policies attached
+/// to it. It shows for every object which policies are in force on it, their merged result, the origin of each value,
+/// and which values lost and why.
 #[derive(Debug, Parser)]
 #[command(
     name = "attache",
@@ -41,7 +41,7 @@ const EXAMPLES: &str = "\
 Objects are written KIND/NAME or KIND/NAMESPACE/NAME, with #SECTION for a listener, rule or port. \
 Kinds may be plural or short: httproute, httproutes, gw, svc.
 
-Exit codes: 0 fine, 1 the answer is no, 2 it could not be answered.
+Exit codes: 0 fine, 1 the answer is no, 2 it could not be answered, or part of the input could not be read.
 
 Examples:
   attache describe httproute/cakes -n baker
@@ -61,6 +61,8 @@ pub enum Command {
     Audit(commands::audit::AuditCommand),
     Lint(commands::lint::LintCommand),
     Request(commands::request::RequestCommand),
+    Serve(commands::serve::ServeCommand),
+    Controller(commands::controller::ControllerCommand),
     Status(commands::status::StatusCommand),
     Topology(commands::topology::TopologyCommand),
     Test(commands::test::TestCommand),
@@ -79,23 +81,26 @@ const STYLES: Styles = Styles::styled()
     .invalid(AnsiColor::Yellow.on_default());
 
 impl Cli {
-    /// Reads the command line. Help, and errors of usage, end the program here.
+    /// Parses the command line. Help and usage errors end the program here.
     pub fn parse(arguments: &[OsString]) -> Cli {
         let mut command = definition(Program::from_arguments(arguments));
-        let matches = command.try_get_matches_from_mut(arguments);
+        let matches = command.try_get_matches_from_mut(without_help_command(arguments));
         match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
             Ok(cli) => cli,
             Err(error) => error.format(&mut command).exit(),
         }
     }
 
-    /// Answers the question, and says in the end what could not be seen.
+    /// Runs the command, and then lists what could not be read.
     pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
-        // Where there is no context, commands that read the cluster say so themselves.
+        // Without a context, commands that read the cluster report the error themselves.
         let global = self.global.with_namespace_of_context().unwrap_or_else(|_| self.global.clone());
         let verdict = self.answer(&global, screen)?;
         screen.flush()?;
         render::unseen::show(&screen.unseen);
+        if !global.quiet {
+            render::unknown::show(&screen.unknown);
+        }
         let is_strict = global.cluster.strict && !screen.unseen.is_empty();
         Ok(if is_strict { Verdict::Incomplete } else { verdict })
     }
@@ -112,6 +117,8 @@ impl Cli {
             Command::Audit(command) => command.run(global, screen),
             Command::Lint(command) => command.run(global, screen),
             Command::Request(command) => command.run(global, screen),
+            Command::Serve(command) => command.run(global, screen),
+            Command::Controller(command) => command.run(&self.global),
             Command::Status(command) => command.run(global, screen),
             Command::Topology(command) => command.run(global, screen),
             Command::Test(command) => command.run(global, screen),
@@ -119,6 +126,16 @@ impl Cli {
             Command::Version(command) => command.run(screen),
             Command::Man(command) => command.run(definition(screen.invocation.program)),
         }
+    }
+}
+
+/// `help COMMAND` as `COMMAND --help`.
+fn without_help_command(arguments: &[OsString]) -> Vec<OsString> {
+    match arguments {
+        [program, help, rest @ ..] if help == "help" => {
+            [program].into_iter().chain(rest).cloned().chain([OsString::from("--help")]).collect()
+        }
+        _ => arguments.to_vec(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What could follow on a command line that is not finished, for shells and for kubectl.
+//! Completes an unfinished command line, for shells and for kubectl.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -21,17 +21,17 @@ use crate::{cli, source};
 use attache_answers::ObjectQuery;
 use attache_answers::is_cluster_scoped;
 
-/// Manifests above this size take longer to read than anybody waits after a key.
+/// Manifests above this size take too long to read.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// How long a cluster may take to answer.
+/// The maximum time for a response of a cluster.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Answers if a shell or kubectl asks what could follow, and says whether one did. Errors are silent: a message would
-/// appear in the middle of the user's command line.
+/// Prints completions if a shell or kubectl requests them, and returns whether one did. Errors are silent: a message
+/// would appear in the middle of the user's command line.
 pub fn answer(arguments: &[OsString]) -> bool {
     let program = Program::from_arguments(arguments);
-    let line = Arc::new(Line::read(arguments, program));
+    let line = Arc::new(TypedLine::read(arguments, program));
     if program == Program::KubectlCompletion {
         let _ = answer_kubectl(arguments, &line);
         return true;
@@ -41,8 +41,8 @@ pub fn answer(arguments: &[OsString]) -> bool {
     asked.try_complete(arguments.iter().cloned(), folder.as_deref()).unwrap_or(true)
 }
 
-/// One candidate on each line, then what kubectl should do with them: 4 is to offer no files, 2 to add no space.
-fn answer_kubectl(arguments: &[OsString], line: &Arc<Line>) -> io::Result<()> {
+/// Prints one candidate on each line, then what kubectl should do with them: 4 is to offer no files, 2 to add no space.
+fn answer_kubectl(arguments: &[OsString], line: &Arc<TypedLine>) -> io::Result<()> {
     let (last, folder) = (arguments.len().saturating_sub(1), std::env::current_dir().ok());
     let candidates = complete(&mut definition(line), arguments.to_vec(), last, folder.as_deref()).unwrap_or_default();
     let mut out = io::stdout().lock();
@@ -58,24 +58,25 @@ fn answer_kubectl(arguments: &[OsString], line: &Arc<Line>) -> io::Result<()> {
 }
 
 /// The definition of the command line, with a completer for each argument.
-fn definition(line: &Arc<Line>) -> clap::Command {
+fn definition(line: &Arc<TypedLine>) -> clap::Command {
     let mut command = cli::definition(line.program);
     // Adds `--help`.
     command.build();
     with_completers(command, line)
 }
 
-/// The name of a value says how to complete it. At an empty word, options are offered only if nothing else can be.
-fn with_completers(command: clap::Command, line: &Arc<Line>) -> clap::Command {
+/// The name of a value determines how it is completed. For an empty word, options are offered only if there is nothing
+/// else.
+fn with_completers(command: clap::Command, line: &Arc<TypedLine>) -> clap::Command {
     let is_empty = line.word().is_empty();
     let prepare = |arg: Arg| {
         let hidden = arg.is_hide_set() || is_empty && !arg.is_positional();
         let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
-        let complete: fn(&Line, &str) -> Vec<CompletionCandidate> = match (name.as_str(), arg.get_id().as_str()) {
+        let complete: fn(&TypedLine, &str) -> Vec<CompletionCandidate> = match (name.as_str(), arg.get_id().as_str()) {
             ("OBJECT" | "OBJECT [FIELD]", _) => |line, word| line.objects(word, |_, _| true),
             ("POLICY", _) => |line, word| line.objects(word, |kinds, id| kinds.find(&id.group, &id.kind).is_some()),
-            ("KIND" | "KIND[:RULE]", _) => Line::policy_kinds,
-            ("NS", _) => Line::namespaces,
+            ("KIND" | "KIND[:RULE]", _) => TypedLine::policy_kinds,
+            ("NS", _) => TypedLine::namespaces,
             ("ID", "explain") => |_, word| lint_rules(word),
             ("NS/NAME", "gateway") => |line, word| line.names_of_kind("gateway", word),
             ("NS/NAME", "service") => |line, word| line.names_of_kind("service", word),
@@ -96,31 +97,31 @@ fn offer(words: BTreeSet<String>, start: &str) -> Vec<CompletionCandidate> {
     words.into_iter().filter(|word| word.starts_with(start)).map(CompletionCandidate::new).collect()
 }
 
-/// The words that were typed, and which of them is to be completed.
-struct Line {
+/// The typed words, and which of them is to be completed.
+struct TypedLine {
     program: Program,
     words: Vec<String>,
     at: usize,
 }
 
-impl Line {
-    fn read(arguments: &[OsString], program: Program) -> Line {
+impl TypedLine {
+    fn read(arguments: &[OsString], program: Program) -> TypedLine {
         let mut words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        // Shells give the line after `--`, kubectl gives nothing but the line.
+        // Shells pass the line after `--`, kubectl passes nothing but the line.
         if program != Program::KubectlCompletion {
             let start = words.iter().position(|word| word == "--").map_or(words.len(), |dashes| dashes + 1);
             words.drain(..start);
         }
         let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
         let at = index.unwrap_or(words.len().saturating_sub(1));
-        Line { program, words, at }
+        TypedLine { program, words, at }
     }
 
     fn word(&self) -> &str {
         self.words.get(self.at).map_or("", String::as_str)
     }
 
-    /// What the line says for an option, in all the ways to write one.
+    /// The values of an option on the line, in all notations.
     fn values(&self, short: &str, long: &str) -> Vec<&str> {
         let others = self.words.iter().enumerate().filter(|(at, _)| *at != self.at);
         let mut others = others.map(|(_, word)| word.as_str());
@@ -137,8 +138,7 @@ impl Line {
         values
     }
 
-    /// The objects that the line names with `-f`, and the policy kinds that hold for them. Of a cluster, only the objects
-    /// of the kind that is asked for.
+    /// The objects in the files of `-f`, and their policy kinds. Of a cluster, only the objects of the requested kind.
     fn input(&self, kind: Option<&str>) -> (Objects, Registry) {
         let files: Vec<PathBuf> = self.values("-f", "--filename").into_iter().filter_map(file).collect();
         let (kinds, _) = built_in();
@@ -157,7 +157,7 @@ impl Line {
         self.values("-f", "--filename").is_empty()
     }
 
-    /// The cluster that the line names. Nobody waits long after a key.
+    /// The cluster that the line selects, with a short timeout.
     fn cluster(&self) -> Option<Cluster> {
         let last = |long: &str| self.values(long, long).pop().map(str::to_owned);
         let options = ClientOptions {
@@ -186,13 +186,13 @@ impl Line {
         cluster.names(is_wanted, (!elsewhere).then_some(&namespace)).unwrap_or_default()
     }
 
-    /// The kinds of a cluster that can be asked about.
+    /// The kinds of a cluster that commands accept.
     fn live_kinds(&self) -> BTreeSet<String> {
         let kinds = self.cluster().and_then(|cluster| cluster.kinds(&built_in().0).ok()).unwrap_or_default();
         kinds.into_iter().map(|(_, kind)| kind.to_lowercase()).collect()
     }
 
-    /// The kinds that the input has policies of, or all that are known.
+    /// The policy kinds with policies in the input, or all known ones.
     fn policy_kinds(&self, word: &str) -> Vec<CompletionCandidate> {
         let (objects, kinds) = self.input(None);
         let names = |used: bool| {
@@ -219,12 +219,12 @@ impl Line {
         offer(named.map(|(_, object)| format!("{}/{}", object.id.namespace, object.id.name)).collect(), word)
     }
 
-    /// The objects whose name starts with `word`, in the way in which it starts: a kind first, then names, then sections.
+    /// The objects that start with `word`: a kind first, then names, then sections.
     fn objects(&self, word: &str, wanted: impl Fn(&Registry, &ObjectRef) -> bool) -> Vec<CompletionCandidate> {
         let previous = self.at.checked_sub(1).and_then(|at| self.words.get(at)).map_or("", String::as_str);
         let asked = word.split_once('/').map_or(previous, |(kind, _)| kind);
         let (objects, kinds) = self.input(Some(asked).filter(|kind| !kind.starts_with('-')));
-        // It is not known here which kinds of a cluster are policies, so every kind that is named is accepted.
+        // It is unknown which kinds of a cluster are policies, so every kind that is named is accepted.
         let is_wanted = |id: &ObjectRef| self.reads_cluster() || wanted(&kinds, id);
         let ids: Vec<&ObjectRef> = objects.iter().map(|(_, object)| &object.id).filter(|id| is_wanted(id)).collect();
         let is_kind = |text: &str| ids.iter().any(|id| KindQuery::parse(text).matches(&id.group, &id.kind));
@@ -243,7 +243,7 @@ impl Line {
         offer(found, word)
     }
 
-    /// The names of all objects of a kind, with the namespace where it has to be said, or is said already.
+    /// The names of all objects of a kind, with the namespace if it is needed, or already typed.
     fn names(&self, ids: &[&ObjectRef], kind: &str, start: &str) -> BTreeSet<String> {
         let kind = KindQuery::parse(kind);
         let namespace = self.values("-n", "--namespace").pop();
@@ -275,7 +275,7 @@ fn sections(objects: &Objects, kind: &str, name: &str) -> BTreeSet<String> {
     names.map(|section| format!("{whole}#{section}")).collect()
 }
 
-/// A file as a shell would find it. Nobody can wait for standard input here.
+/// A file as a shell would find it. Standard input cannot be read here.
 fn file(word: &str) -> Option<PathBuf> {
     match (word, word.strip_prefix("~/")) {
         ("-" | "", _) => None,

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use attache_answers::{QueryError, Snapshot, is_cluster_scoped};
+use attache_answers::{ObjectQuery, QueryError, Snapshot, is_cluster_scoped};
+use attache_cluster::{Cluster, Unseen};
 use attache_engine::kinds::{PolicyKind, built_in};
 use attache_engine::text::Reading;
-use attache_engine::{Engine, IncrementalEngine};
+use attache_engine::{Engine, IncrementalEngine, Unknown};
 use attache_engine::{Objects, Problem, Severity};
 
 use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::render::problem::{show, show_some};
+use crate::render::reported::Reported;
 use crate::render::{self, Screen};
 use crate::source::{self, LiveCluster, read_cluster};
 use crate::verdict::Verdict;
@@ -21,54 +23,96 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads what `-f` names, or else the cluster. Problems with parts of it are shown, and the rest is used.
+    /// Reads the files of `-f`, or else the cluster. Problems with parts of it are shown, and the rest is used.
     pub fn read(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
-        let input = Input::load(global, screen)?;
+        Input::read_about(&[], global, screen)
+    }
+
+    /// Reads the files of `-f`, or else the kinds of the cluster that can matter to an object, which is written as the
+    /// user writes it.
+    pub fn read_about(object: &[String], global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
+        let kind = object.first().and_then(|word| word.split('/').next());
+        let input = Input::load(kind, global, screen)?;
         input.show_problems(global);
         input.warn_of_empty_namespace(global);
         input.not_empty()
     }
 
-    /// Reads what `-f` names, or else the cluster, and fails if there is nothing in the namespace that `-n` names.
+    /// Reads the files of `-f`, or else the cluster, and fails if the namespace of `-n` has no objects.
     pub fn read_in_namespace(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
-        let input = Input::load(global, screen)?;
+        let input = Input::load(None, global, screen)?;
         input.show_problems(global);
         let input = input.not_empty()?;
         global.namespace.as_ref().map_or(Ok(()), |namespace| input.snapshot.check_namespace(namespace))?;
         Ok(input)
     }
 
-    /// Reads what `-f` names, or else the cluster, without showing problems.
+    /// Reads the files of `-f`, or else the cluster, without showing problems.
     pub fn read_silently(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
-        let input = Input::load(global, screen)?;
+        let input = Input::load(None, global, screen)?;
         if input.snapshot.problems.is_empty() { input.not_empty() } else { Ok(input) }
     }
 
-    /// Reads what `-f` names, or else the cluster, with an engine that can be changed.
+    /// Reads the files of `-f`, or else the cluster, into an incremental engine.
     pub fn read_incremental(global: &Global, screen: &mut Screen) -> Result<(Input, IncrementalEngine), Failure> {
-        let (reading, kinds) = load(global, screen)?;
+        let (reading, kinds) = load(None, global, screen)?;
         let incremental = IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings());
         let input = Input { snapshot: Snapshot::new(Arc::clone(incremental.now()), reading.problems) };
+        screen.unknown = input.unknown(global);
         input.show_problems(global);
         input.warn_of_empty_namespace(global);
         Ok((input.not_empty()?, incremental))
     }
 
-    fn load(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
-        let (reading, kinds) = load(global, screen)?;
+    fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
+        let (reading, kinds) = load(about, global, screen)?;
         let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings());
-        Ok(Input { snapshot: Snapshot::new(Arc::new(engine), reading.problems) })
+        let input = Input { snapshot: Snapshot::new(Arc::new(engine), reading.problems) };
+        screen.unknown = input.unknown(global);
+        Ok(input)
     }
 
-    /// Reads what `-f` names, or else the cluster. Where there is none, the policy kinds that are built in are left.
+    /// What answers depend on and the input does not contain. Objects that are not in a cluster do not exist, except
+    /// for classes and kinds.
+    fn unknown(&self, global: &Global) -> Vec<Unknown> {
+        let mut unknown = self.snapshot.engine.unknown();
+        let is_never_read = |it: &Unknown| matches!(it, Unknown::Class { .. } | Unknown::PolicyKind { .. });
+        unknown.retain(|it| !global.reads_cluster() || is_never_read(it));
+        unknown
+    }
+
+    /// Keeps only the unknown facts that the answer about one object depends on.
+    pub fn limit_unknown(&self, query: &ObjectQuery, global: &Global, screen: &mut Screen) {
+        if let Ok(object) = self.snapshot.find(query, global.namespace.as_deref()) {
+            let about = self.snapshot.unknown_about(&object);
+            screen.unknown.retain(|it| about.contains(it));
+        }
+    }
+
+    /// Adds what the controller of the cluster reports about an object, or a namespace, if not all policies could be read.
+    pub fn add_reported(&self, query: Option<&ObjectQuery>, global: &Global, screen: &mut Screen) {
+        let object = query.and_then(|query| self.snapshot.find(query, global.namespace.as_deref()).ok());
+        let object = object.map(|object| object.object);
+        let namespace = object.as_ref().map(|it| it.namespace.to_string()).or_else(|| global.namespace.clone());
+        let (Some(namespace), false) = (namespace.filter(|it| !it.is_empty()), screen.unseen.is_empty()) else {
+            return;
+        };
+        let Ok(cluster) = Cluster::connect(&global.cluster.options()) else { return };
+        let engine = &self.snapshot.engine;
+        let known = engine.policies().map(|(policy, _)| engine.policy_id(policy).to_string()).collect();
+        let items = cluster.reported(&namespace, object.as_ref());
+        screen.reported = items.iter().filter_map(|item| Reported::new(item, &known)).collect();
+    }
+
+    /// Reads the files of `-f`, or else the cluster. Without a cluster, only the built-in policy kinds remain.
     pub fn read_or_empty(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let no_cluster = global.reads_cluster() && global.cluster.options().default_namespace().is_err();
         if no_cluster { Ok(Input { snapshot: Snapshot::empty() }) } else { Input::read(global, screen) }
     }
 
-    /// Fine if all of the input could be used.
+    /// Success, if all of the input could be used.
     pub fn verdict(&self) -> Verdict {
-        if self.snapshot.is_incomplete() { Verdict::No } else { Verdict::Fine }
+        if self.snapshot.is_incomplete() { Verdict::Incomplete } else { Verdict::Fine }
     }
 
     fn not_empty(self) -> Result<Input, Failure> {
@@ -91,16 +135,20 @@ impl Input {
     }
 }
 
-/// An answer. If there is none, the error says which command to try where only the command line knows that.
+/// An answer. If there is none, the error suggests a command where only the command line knows one. An object of a kind
+/// that may not be read may exist.
 pub fn answered<T>(answer: Result<T, QueryError>, screen: &Screen) -> Result<T, Failure> {
     answer.map_err(|error| {
+        if let Some(problem) = unreadable(&error, &screen.unseen) {
+            return problem.into();
+        }
         let question = |words: &[&str]| screen.invocation.question(words);
         let help = match &error {
             QueryError::NotAPolicy { .. } => {
                 Some(format!("see {}, and for objects {}", question(&["get", "policies"]), question(&["effective"])))
             }
             QueryError::IsAPolicy { policy } => {
-                Some(format!("what it does is shown by {}", question(&["describe", &policy.to_string()])))
+                Some(format!("its effect is shown by {}", question(&["describe", &policy.to_string()])))
             }
             QueryError::RuleNotFound { policy, near, .. } if near.is_empty() => {
                 Some(format!("see {}", question(&["reach", &policy.to_string()])))
@@ -115,10 +163,20 @@ pub fn answered<T>(answer: Result<T, QueryError>, screen: &Screen) -> Result<T, 
     })
 }
 
-fn load(global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
+/// The problem of an object that was not found because not all objects of its kind could be read.
+fn unreadable(error: &QueryError, unseen: &[Unseen]) -> Option<Problem> {
+    let QueryError::ObjectNotFound(it) = error else { return None };
+    let was_searched = |kind: &Unseen| it.namespace.as_ref().is_some_and(|namespace| kind.seen_in.contains(namespace));
+    let kind = unseen.iter().find(|kind| kind.kind == it.kind && !was_searched(kind))?;
+    let place = it.namespace.as_ref().map_or(String::new(), |namespace| format!(" in namespace `{namespace}`"));
+    let problem = Problem::error(format!("cannot read {} `{}`{place}: {}", it.kind, it.name, kind.cause()));
+    Some(problem.help("docs/cluster.md has a ClusterRole that allows what is needed"))
+}
+
+fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
     if global.reads_cluster() {
         let (kinds, _) = built_in();
-        let LiveCluster { reading, cluster, .. } = read_cluster(global, &kinds)?;
+        let LiveCluster { reading, cluster, .. } = read_cluster(global, &kinds, about)?;
         screen.unseen = reading.unseen;
         if reading.objects.is_empty() && !screen.unseen.is_empty() {
             render::unseen::show(&screen.unseen);
@@ -130,6 +188,6 @@ fn load(global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind
     }
     let read = || source::read_all(&global.files, global.quiet);
     let (reading, (kinds, _)) = rayon::join(read, built_in);
-    let reading = source::settle(reading, |group, kind| is_cluster_scoped(&kinds, group, kind));
+    let reading = source::resolve(reading, |group, kind| is_cluster_scoped(&kinds, group, kind));
     Ok((reading, kinds))
 }

@@ -1,9 +1,9 @@
-//! How the program was called, and the commands that hints tell a user to run next.
+//! How the program was called, and the commands that hints suggest.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// A space at which no line is broken: a command in a hint stays on one line, so that it can be copied whole.
+/// A space at which lines are not broken: a command in a hint stays on one line, so that it can be copied.
 pub const UNBROKEN_SPACE: char = '\u{1f}';
 
 /// The name under which the program runs. Links give it several.
@@ -17,7 +17,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// The program that the first argument of a process names.
+    /// The program, from the first argument of the process.
     pub fn from_arguments(arguments: &[OsString]) -> Program {
         let path = arguments.first().map(Path::new);
         match path.and_then(Path::file_stem).and_then(OsStr::to_str) {
@@ -27,7 +27,7 @@ impl Program {
         }
     }
 
-    /// What a user types to run it.
+    /// The words that a user types to run it.
     pub fn name(self) -> &'static str {
         match self {
             Program::KubectlPlugin => "kubectl attache",
@@ -42,7 +42,7 @@ pub struct Invocation {
     pub program: Program,
     /// The arguments, without the program.
     arguments: Vec<String>,
-    /// Those of them that say where the input comes from, and what counts as a policy.
+    /// The arguments that select the input, and what counts as a policy.
     source: Vec<String>,
 }
 
@@ -58,12 +58,12 @@ impl Invocation {
         self.command(words.iter().copied().chain(self.source.iter().map(String::as_str)))
     }
 
-    /// The command line of the same question with another option.
+    /// The command line of the same question with a further option.
     pub fn with(&self, option: &str) -> String {
         self.command(self.arguments.iter().map(String::as_str).chain(option.split(' ')))
     }
 
-    /// The command line that shows everything that is cut here.
+    /// The command line that shows everything that is shortened here.
     pub fn in_full(&self) -> String {
         self.with("-o wide")
     }
@@ -74,7 +74,7 @@ impl Invocation {
     }
 }
 
-/// A word as a shell reads it as one word.
+/// A word, quoted for a shell if necessary.
 fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_alphanumeric() || "-_./:=@%+,#".contains(it);
     let is_word = !word.is_empty() && !word.starts_with('#') && word.chars().all(is_plain);

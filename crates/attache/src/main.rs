@@ -1,10 +1,11 @@
 //! The command `attache`.
 //!
 //! ```text
-//! cli ─→ commands ─→ input ─→ source (files)
-//!           │          └────→ engine
+//! cli ─→ commands ─→ input ─→ source (files, folders, clusters) ─→ objects ─→ engine
 //!           ├─→ attache-answers: a document for each question
-//!           └─→ render: documents as text, tables and pictures
+//!           ├─→ render: documents as text, tables and pictures
+//!           ├─→ attache-page: documents in the browser (`serve`)
+//!           └─→ attache-controller: in the cluster (`controller`)
 //! ```
 
 mod arguments;
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     let verdict = cli.run(&mut screen).and_then(|verdict| Ok(screen.flush().map(|()| verdict)?));
     match verdict {
         Ok(verdict) => verdict.exit_code(),
-        // The reader is gone, as with `| head`: that is no error.
+        // The reader has closed the pipe, as with `| head`: this is not an error.
         Err(Failure::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             match failure {

@@ -1,8 +1,9 @@
-//! What an answer amounts to, for those who only look at the exit code.
+//! The exit code of a command.
 
 use std::process::ExitCode;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The exit code. Of two, the later variant counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     Fine,
     No,

@@ -1,28 +1,33 @@
-//! Effective targets that lack a policy that is required.
+//! Effective targets without a required policy.
 
 mod requirements;
 
-use attache_engine::kinds::PolicyKind;
+use std::collections::HashMap;
+
+use attache_engine::kinds::{PolicyKind, RequiredNamespaces};
 use attache_engine::{Audited, can_be_on};
-use attache_engine::{Level, NodeRef};
+use attache_engine::{Level, NodeId, NodeRef};
 use serde::Serialize;
+use smol_str::SmolStr;
 
 use crate::document::API_VERSION;
 use crate::error::QueryError;
 use crate::snapshot::Snapshot;
 use crate::suggestions::nearest_rules;
 
-pub use requirements::{Exception, PolicyRequirement, is_date};
+pub use requirements::{AuditRequirement, Exception, is_date};
 
-/// What to require of what.
+/// The requirements of an audit.
 #[derive(Clone, Debug)]
 pub struct AuditQuery {
     /// The requirements.
-    pub requirements: Vec<PolicyRequirement>,
+    pub requirements: Vec<AuditRequirement>,
     /// The date on which exceptions must hold: `YYYY-MM-DD`.
     pub date: String,
-    /// Only what is in this namespace.
+    /// Only targets in this namespace.
     pub namespace: Option<String>,
+    /// Whether routes whose parents are not in the input count as targets that lack the policy.
+    pub counts_unknown: bool,
 }
 
 /// The level at which a policy is required.
@@ -60,7 +65,7 @@ impl AuditLevel {
         }
     }
 
-    /// The level that has a name, in any case.
+    /// The level with this name, in upper or lower case.
     pub fn parse(name: &str) -> Option<AuditLevel> {
         AuditLevel::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(name))
     }
@@ -97,20 +102,20 @@ pub struct AuditDocument {
     pub items: Vec<RequirementResult>,
 }
 
-/// What lacks a required policy.
+/// The result for one requirement.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequirementResult {
     /// The requirement: `KIND` or `KIND:RULE`.
     pub require: String,
-    /// How many targets were checked.
+    /// The number of targets that were checked.
     pub checked: usize,
     /// The targets that lack the policy.
     pub missing: Vec<MissingPolicy>,
-    /// The targets that lack it, and need not have it.
+    /// The targets that lack the policy, but are excepted.
     pub excepted: Vec<ExceptedTarget>,
-    /// The exceptions that except nothing.
+    /// The exceptions that are not used.
     pub idle: Vec<UnusedException>,
-    /// The required rule, and the rules with a similar name that are in force, if nothing that is in force has it.
+    /// If no effective policy has the required rule: the rule, and rules with a similar name that are in force.
     #[serde(skip)]
     pub near: Option<(String, Vec<String>)>,
 }
@@ -120,49 +125,49 @@ pub struct RequirementResult {
 pub struct MissingPolicy {
     /// The target.
     pub target: NodeRef,
-    /// How many scopes it has.
+    /// The number of its scopes.
     pub scopes: u64,
-    /// In how many of them it lacks the policy.
+    /// The number of scopes in which it lacks the policy.
     pub lacking: u64,
 }
 
-/// A target that lacks a policy, and need not have it.
+/// A target that lacks a policy, but is excepted.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExceptedTarget {
     /// The target.
     #[serde(flatten)]
     pub missing: MissingPolicy,
-    /// Why it need not have the policy.
+    /// The reason of the exception.
     pub reason: String,
-    /// The last date on which it need not.
+    /// The last date of the exception.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
-/// An exception that excepts nothing.
+/// An exception that is not used.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnusedException {
     /// The object as the requirement writes it.
     pub object: String,
-    /// The reason that it gives.
+    /// Its reason.
     pub reason: String,
-    /// The last date on which it holds.
+    /// Its last date.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Why it excepts nothing.
+    /// Why it is not used.
     pub why: UnusedBecause,
-    /// If the object is not found: more about that.
+    /// Details, if the object is not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// If the object is not found: what to do.
+    /// What to do, if the object is not found.
     #[serde(skip)]
     pub help: Option<String>,
 }
 
-/// Why an exception excepts nothing.
+/// Why an exception is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum UnusedBecause {
-    /// Its last date has passed.
+    /// It has expired.
     Over,
     /// The object has the policy.
     NotNeeded,
@@ -177,7 +182,7 @@ pub fn audit(snapshot: &Snapshot, query: &AuditQuery) -> Result<AuditDocument, Q
 }
 
 impl AuditDocument {
-    /// Whether nothing lacks what is required.
+    /// Whether all requirements are met.
     pub fn is_satisfied(&self) -> bool {
         self.items.iter().all(|item| item.missing.is_empty())
     }
@@ -185,7 +190,7 @@ impl AuditDocument {
 
 fn check(
     snapshot: &Snapshot,
-    required: &PolicyRequirement,
+    required: &AuditRequirement,
     query: &AuditQuery,
 ) -> Result<RequirementResult, QueryError> {
     let requirement = attache_engine::Requirement {
@@ -198,7 +203,11 @@ fn check(
     }
     let namespace = query.namespace.as_deref();
     let mut audited: Vec<Audited> = snapshot.engine.audit(&requirement);
-    audited.retain(|it| snapshot.is_in(it.node, namespace));
+    if query.counts_unknown {
+        audited.extend(snapshot.engine.audit_unknown(&requirement));
+    }
+    let mut is_required = required_namespaces(snapshot, required);
+    audited.retain(|it| snapshot.is_in(it.node, namespace) && is_required(it.node));
     let checked = audited.len();
     let mut missing = audited;
     missing.retain(|it| it.lacking > 0);
@@ -212,7 +221,7 @@ fn check(
                 continue;
             }
         };
-        // It may be needed in another namespace.
+        // It may be used in another namespace.
         if namespace.is_some_and(|namespace| object.object.namespace != namespace) {
             continue;
         }
@@ -246,6 +255,25 @@ fn check(
     })
 }
 
+/// Whether a policy is required in the namespace of a node.
+fn required_namespaces<'s>(
+    snapshot: &'s Snapshot,
+    required: &'s AuditRequirement,
+) -> impl FnMut(NodeId) -> bool + use<'s> {
+    let (objects, topology) = (snapshot.engine.objects(), snapshot.engine.topology());
+    let has_labels = move |namespaces: &RequiredNamespaces, name: &str| {
+        let namespace = objects.lookup("", "Namespace", "", name).map(|id| &objects[id]);
+        let has = |(label, value): &(SmolStr, SmolStr)| namespace.is_some_and(|it| it.label(label) == Some(value));
+        !namespaces.match_labels.is_empty() && namespaces.match_labels.iter().all(has)
+    };
+    let mut known: HashMap<SmolStr, bool> = HashMap::new();
+    move |node| {
+        let Some(namespaces) = &required.namespaces else { return true };
+        let name = &topology.id(objects, node).namespace;
+        *known.entry(name.clone()).or_insert_with(|| namespaces.names.contains(name) || has_labels(namespaces, name))
+    }
+}
+
 /// Whether a node is an object, or a section of it.
 fn includes(object: &NodeRef, node: &NodeRef) -> bool {
     object.object == node.object && (object.section.is_none() || object.section == node.section)
@@ -263,7 +291,7 @@ impl UnusedException {
     }
 }
 
-/// The required rule and those with a similar name, if nothing that is in force has the rule.
+/// If no effective policy has the required rule: the rule, and rules with a similar name that are in force.
 fn near(snapshot: &Snapshot, requirement: &attache_engine::Requirement) -> Option<(String, Vec<String>)> {
     let (rule, model) = (requirement.rule.as_ref()?, snapshot.engine.model(requirement.kind)?);
     let view = snapshot.engine.view();

@@ -10,13 +10,13 @@ use serde::Serialize;
 use crate::document::API_VERSION;
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
-use crate::provenance::{LastChange, ManagedBy, last_change, managed_by};
+use crate::provenance::{LastChangeDocument, ManagedBy, last_change, managed_by};
 use crate::snapshot::Snapshot;
 
 pub use object::{DescribedEffective, ObjectDescription, PolicyEffect};
 pub use policy::{AttachedTarget, BlockDocument, PolicyDescription, TargetDocument, TargetRefusal};
 
-/// What to describe.
+/// The object to describe.
 #[derive(Clone, Debug)]
 pub struct DescribeQuery {
     /// The object, or the policy.
@@ -35,7 +35,7 @@ pub enum Description {
     Policy(Box<PolicyDescription>),
 }
 
-/// What every description starts with.
+/// The start of every description.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
@@ -46,9 +46,9 @@ pub struct About {
     /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
-    /// Who changed it last.
+    /// Its last change.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_changed: Option<LastChange>,
+    pub last_changed: Option<LastChangeDocument>,
     /// What manages it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub managed_by: Vec<ManagedBy>,
@@ -58,7 +58,7 @@ pub struct About {
     /// The line in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Whether it exists only because something refers to it.
+    /// Whether it has no manifest, and exists because other objects refer to it.
     #[serde(skip)]
     pub is_virtual: bool,
 }

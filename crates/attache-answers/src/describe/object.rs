@@ -1,16 +1,19 @@
 //! Everything about one object that is not a policy.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use attache_engine::{ChainId, GroupKind, Level, Link, Model, NodeId, NodeRef, ObjectRef, PolicyId, Scope, Value};
+use attache_engine::{
+    ChainId, GroupKind, Level, Link, Model, NodeId, NodeRef, ObjectRef, PolicyId, Scope, TargetStatus, Value,
+};
 use serde::Serialize;
 
 use super::About;
 use super::problems::problems;
+use crate::document::is_true;
 use crate::effective::{OriginDocument, origins};
 use crate::lint::FindingDocument;
 use crate::reach::{NodeCount, node_counts};
-use crate::scopes::{Focus, ScopeDocument, ScopeGroup, consumer};
+use crate::scopes::{Focus, ScopeDocument, ScopeGroup, consumer, is_reached};
 use crate::snapshot::{Snapshot, group_kind};
 use crate::status::{ConditionDocument, documents};
 
@@ -18,51 +21,54 @@ use crate::status::{ConditionDocument, documents};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectDescription {
-    /// Which object it is.
+    /// The object.
     #[serde(flatten)]
     pub about: About,
-    /// What is directly above it.
+    /// Its parents.
     pub parents: Vec<NodeRef>,
     /// The Namespace that it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<NodeRef>,
-    /// What is directly below it. For a Namespace: the objects in it.
+    /// Its children. For a Namespace: the objects in it.
     pub children: Vec<NodeRef>,
-    /// How many nodes are below it, its children included.
+    /// The number of nodes below it, its children included.
     pub below: usize,
     /// Whether it receives requests.
     pub live: bool,
     /// The policies on it and on its sections.
     pub attached: Vec<PolicyEffect>,
-    /// The policies on what is above it.
+    /// The policies on objects above it.
     pub inherited: Vec<PolicyEffect>,
-    /// The policies on what is below it.
+    /// The policies on objects below it.
     pub lower: Vec<PolicyEffect>,
-    /// What is in force on it. For an object above routes: what it hands down to objects that have no policies of
-    /// their own.
+    /// The effective policies on it. For an object above routes: the policies that objects below it inherit if they
+    /// have none of their own.
     pub effective: Vec<DescribedEffective>,
-    /// The conditions that policies give it.
+    /// Its conditions that report policies.
     pub conditions: Vec<ConditionDocument>,
     /// The lint findings about it.
     pub problems: Vec<FindingDocument>,
-    /// How many nodes of each kind are below it.
+    /// The number of nodes of each kind below it.
     #[serde(skip)]
     pub below_counts: Vec<NodeCount>,
-    /// Whether `effective` is what it hands down.
+    /// Whether `effective` is what objects below it inherit.
     #[serde(skip)]
     pub hands_down: bool,
-    /// How many policies the input has.
+    /// The number of policies in the input.
     #[serde(skip)]
     pub policies_in_input: usize,
+    /// Policies of unknown kinds that target it. Their effect is unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_policies: Vec<ObjectRef>,
 }
 
-/// A policy that reaches an object, and what becomes of it there.
+/// A policy that reaches an object, and its effect there.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyEffect {
     /// The policy.
     pub policy: ObjectRef,
-    /// What it is attached to.
+    /// The node that it is attached to.
     pub target: NodeRef,
     /// Whether some of it is in force here.
     pub in_force: bool,
@@ -77,42 +83,48 @@ pub struct PolicyEffect {
     /// Whether it, or a part of it, is overridden here.
     #[serde(skip)]
     pub is_overridden: bool,
+    /// The Gateways and mesh Services through which requests arrive here, and whose controllers do not handle it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_handled_by: Vec<NodeRef>,
 }
 
-/// Scopes of one policy kind in which the same is in force.
+/// Scopes of one policy kind with the same effective spec.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DescribedEffective {
     /// The kind of the policies.
     pub policy_kind: GroupKind,
-    /// How many scopes there are.
+    /// The number of scopes.
     pub scopes: u64,
+    /// Whether requests reach the targets. If not, this is what would be in force.
+    #[serde(skip_serializing_if = "is_true")]
+    pub in_force: bool,
     /// The effective targets of the scopes.
     pub targets: Vec<NodeRef>,
-    /// The scopes that end at targets where scopes with another answer end, too.
+    /// The scopes that end at targets where scopes with a different answer, or without policies, end too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<ScopeDocument>,
     /// The Namespace whose requests the answer is for. `None` means all requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<NodeRef>,
-    /// What is in force.
+    /// The effective spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<Value>,
-    /// Who set what.
+    /// The origin of each value.
     #[serde(skip)]
     pub origins: Vec<OriginDocument>,
     /// For kinds whose policies all apply: the policies, in the order in which they apply.
     #[serde(skip)]
     pub applied: Vec<ObjectRef>,
-    /// How many targets of each kind there are.
+    /// The number of targets of each kind.
     #[serde(skip)]
     pub target_counts: Vec<NodeCount>,
-    /// The targets at which no scope with another answer ends.
+    /// The targets at which no scope with a different answer ends.
     #[serde(skip)]
     pub whole_targets: Vec<NodeRef>,
 }
 
-/// What becomes of a policy in some scopes.
+/// The outcomes of a policy in some scopes.
 #[derive(Clone, Debug, Default)]
 struct EffectHere {
     has_scopes: bool,
@@ -120,6 +132,7 @@ struct EffectHere {
     is_inactive: bool,
     is_overridden: bool,
     by: BTreeSet<PolicyId>,
+    unhandled: BTreeSet<NodeId>,
 }
 
 type EffectsHere = BTreeMap<(PolicyId, NodeId), EffectHere>;
@@ -134,10 +147,11 @@ impl ObjectDescription {
         let focus = Focus::on(snapshot, &object);
         let answers: Vec<SameEffective> =
             models.iter().flat_map(|model| answers(snapshot, model, &focus, &nodes)).collect();
-        let chains = answers.iter().flat_map(|it| it.chains.iter().map(|chain| (it.model, *chain)));
+        let reached = answers.iter().filter(|it| it.is_reached(snapshot));
+        let chains = reached.flat_map(|it| it.chains.iter().map(|chain| (it.model, *chain)));
         let mut outcomes = outcomes(snapshot, chains);
         if let Focus::At(_) = focus {
-            let mut below = outcomes_below(snapshot, &models, &below);
+            let mut below = outcomes_at(snapshot, &models, below.iter().chain(&nodes).copied());
             outcomes.iter_mut().for_each(|(at, outcome)| *outcome = below.remove(at).unwrap_or_default());
         }
         let own: BTreeSet<NodeId> =
@@ -166,6 +180,7 @@ impl ObjectDescription {
             below_counts: node_counts(snapshot, &below_nodes),
             hands_down: matches!(focus, Focus::At(_)),
             policies_in_input: snapshot.engine.policies().len(),
+            unknown_policies: snapshot.unknown_policies_on(&object.object),
             about: About::new(snapshot, object),
         }
     }
@@ -173,7 +188,8 @@ impl ObjectDescription {
 
 impl PolicyEffect {
     fn new(snapshot: &Snapshot, (policy, target): (PolicyId, NodeId), outcome: Option<&EffectHere>) -> PolicyEffect {
-        let EffectHere { has_scopes, in_force, is_inactive, is_overridden, by } = outcome.cloned().unwrap_or_default();
+        let EffectHere { has_scopes, in_force, is_inactive, is_overridden, by, unhandled } =
+            outcome.cloned().unwrap_or_default();
         PolicyEffect {
             policy: snapshot.policy_ref(policy),
             target: snapshot.node_ref(target),
@@ -182,20 +198,27 @@ impl PolicyEffect {
             has_scopes,
             is_inactive,
             is_overridden,
+            not_handled_by: unhandled.into_iter().map(|root| snapshot.node_ref(root)).collect(),
         }
     }
 }
 
-/// Scopes of one kind in which the same is in force, though other things may lose there.
+/// Scopes of one kind with the same effective spec, although different values may lose there.
 struct SameEffective<'m> {
     model: &'m Model,
-    /// The chains of the scopes. What is in force is the same for all of them.
+    /// The chains of the scopes. All have the same effective spec.
     chains: Vec<ChainId>,
     scopes: u64,
     /// The effective targets, each once, sorted.
     targets: Vec<NodeId>,
-    /// The scopes that end at targets where scopes with another answer end, too.
+    /// The scopes that end at targets where scopes with a different answer end, too.
     divided: Vec<Scope>,
+}
+
+impl SameEffective<'_> {
+    fn is_reached(&self, snapshot: &Snapshot) -> bool {
+        is_reached(snapshot, &self.targets)
+    }
 }
 
 /// The answers of one kind.
@@ -223,8 +246,19 @@ fn answers<'m>(snapshot: &Snapshot, model: &'m Model, focus: &Focus, nodes: &[No
     }
     let mut answers_at: HashMap<NodeId, usize> = HashMap::new();
     answers.iter().flat_map(|it| &it.targets).for_each(|target| *answers_at.entry(*target).or_default() += 1);
+    let covered: BTreeSet<ChainId> = answers.iter().flat_map(|it| &it.chains).copied().collect();
+    // On another path to a target, requests may meet no policy.
+    let has_other_paths = |target: NodeId| {
+        let mut found = false;
+        if model.chains_at(view, target).iter().any(|(chain, _)| !covered.contains(chain)) {
+            model.scopes(view, target, &mut |scope| {
+                found |= !covered.contains(&scope.chain) && scope.nodes.iter().any(|node| nodes.contains(node));
+            });
+        }
+        found
+    };
     for answer in &mut answers {
-        for target in answer.targets.iter().filter(|target| answers_at[*target] > 1) {
+        for target in answer.targets.iter().filter(|target| answers_at[*target] > 1 || has_other_paths(**target)) {
             model.scopes(view, *target, &mut |scope| {
                 if answer.chains.contains(&scope.chain) && scope.nodes.iter().any(|node| nodes.contains(node)) {
                     answer.divided.push(scope);
@@ -244,10 +278,11 @@ impl DescribedEffective {
         DescribedEffective {
             policy_kind: group_kind(&model.kind),
             scopes: *scopes,
+            in_force: answer.is_reached(snapshot),
             targets: snapshot.node_refs(targets),
             ways: divided.iter().map(|scope| ScopeDocument::new(snapshot, scope)).collect(),
             from: consumer(model, chains[0]).map(|namespace| snapshot.node_ref(namespace)),
-            spec: effective.spec.clone(),
+            spec: effective.spec.as_ref().map(|spec| snapshot.shown_spec(&model.kind, spec)),
             origins: origins(snapshot, &effective.origins),
             applied: effective.applied.iter().map(|applied| snapshot.policy_ref(applied.policy)).collect(),
             target_counts: node_counts(snapshot, targets),
@@ -256,39 +291,40 @@ impl DescribedEffective {
     }
 }
 
-/// What becomes of policies at the effective targets among some nodes.
-fn outcomes_below(snapshot: &Snapshot, models: &[Model], nodes: &BTreeSet<NodeId>) -> EffectsHere {
+/// The outcomes of policies at the effective targets among some nodes.
+fn outcomes_at(snapshot: &Snapshot, models: &[Model], nodes: impl Iterator<Item = NodeId> + Clone) -> EffectsHere {
     let view = snapshot.engine.view();
-    let mut chains: BTreeSet<(usize, ChainId)> = BTreeSet::new();
-    for (at, model) in models.iter().enumerate() {
-        let targets = nodes.iter().filter(|node| model.is_effective_target(view, **node));
-        let all = targets.flat_map(|target| model.chains_at(view, *target));
-        chains.extend(all.map(|(chain, _)| (at, *chain)));
-    }
-    outcomes(snapshot, chains.into_iter().map(|(at, chain)| (&models[at], chain)))
+    let chains = models.iter().flat_map(|model| {
+        let targets = nodes.clone().filter(|node| model.is_effective_target(view, *node));
+        let chains = targets.flat_map(|target| model.chains_at(view, target)).map(|(chain, _)| *chain);
+        chains.collect::<HashSet<ChainId>>().into_iter().map(move |chain| (model, chain))
+    });
+    outcomes(snapshot, chains)
 }
 
-/// What becomes of the policies that meet in some chains.
+/// The outcomes of the policies in some chains.
 fn outcomes<'m>(snapshot: &Snapshot, chains: impl Iterator<Item = (&'m Model, ChainId)>) -> EffectsHere {
     let view = snapshot.engine.view();
     let mut found = EffectsHere::new();
     for (model, chain) in chains {
         let outcomes = &model.effective(view, chain).outcomes;
         let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
-        for attachment in stacks.flat_map(|it| it.accepted.iter().chain(it.rejected.iter().map(|(loser, _)| loser))) {
-            let Some((_, outcome)) = outcomes.iter().find(|(policy, _)| *policy == attachment.policy) else { continue };
+        for attachment in stacks.flat_map(|it| it.all()) {
+            let Ok(at) = outcomes.binary_search_by_key(&attachment.policy, |(policy, _)| *policy) else { continue };
+            let outcome = &outcomes[at].1;
             let here = found.entry((attachment.policy, attachment.node)).or_default();
             here.has_scopes = true;
             here.in_force |= outcome.contributes;
             here.is_inactive |= outcome.inactive;
             here.is_overridden |= outcome.lost;
             here.by.extend(&outcome.by);
+            here.unhandled.extend(outcome.unhandled);
         }
     }
     found
 }
 
-/// What is directly below some nodes. For a Namespace: the objects in it.
+/// The children of some nodes. For a Namespace: the objects in it.
 fn children(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
     let topology = snapshot.engine.topology();
     let is_namespace = |node: &NodeId| topology[*node].level == Level::Namespace;
@@ -309,8 +345,14 @@ fn conditions(
     nodes: &[NodeId],
     below: &BTreeSet<NodeId>,
 ) -> Vec<ConditionDocument> {
-    let within = below.iter().chain(nodes).copied().collect();
-    let statuses = snapshot.engine.target_statuses_within(models, &within);
-    let own = statuses.iter().filter(|status| nodes.contains(&status.target));
-    documents(own.flat_map(|status| snapshot.engine.target_conditions(status)).collect())
+    let is_here = |status: &TargetStatus| nodes.contains(&status.target);
+    let statuses: Vec<TargetStatus> = match snapshot.target_statuses() {
+        Some(all) => all.iter().filter(|status| is_here(status)).cloned().collect(),
+        None => {
+            let within = below.iter().chain(nodes).copied().collect();
+            let among = snapshot.engine.rolled_up(snapshot.engine.target_statuses_within(models, &within));
+            among.into_iter().filter(is_here).collect()
+        }
+    };
+    documents(snapshot.engine.target_reports(&statuses).into_iter().flat_map(|report| report.conditions).collect())
 }

@@ -14,41 +14,47 @@ use crate::kind_summary::kind_summary;
 use crate::lint::FindingDocument;
 use crate::reach::{ReachDocument, ReachPartDocument};
 use crate::snapshot::{Snapshot, group_kind};
-use crate::status::ConditionDocument;
+use crate::status::{AncestorDocument, ConditionDocument};
 use crate::target_text::target_text;
 
 /// Everything about one policy.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyDescription {
-    /// Which policy it is.
+    /// The policy.
     #[serde(flatten)]
     pub about: About,
     /// Its kind.
     pub policy_kind: GroupKind,
-    /// Its targets as it writes them.
+    /// Its targets, as written in it.
     pub targets: Vec<TargetDocument>,
-    /// What it is attached to.
+    /// The nodes that it is attached to.
     pub attached: Vec<NodeRef>,
-    /// What it says.
+    /// Its content, block by block.
     pub blocks: Vec<BlockDocument>,
-    /// Whether all of it, a part of it or nothing of it is in force.
+    /// How much of it is in force.
     pub enforcement: Enforcement,
     /// Everything that it affects.
     pub affected: Vec<NodeRef>,
-    /// Where which of its rules are in force.
+    /// Its scopes, grouped by the rules that are in force.
     pub parts: Vec<ReachPartDocument>,
     /// Its conditions.
     pub conditions: Vec<ConditionDocument>,
+    /// Its conditions for each ancestor.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ancestors: Vec<AncestorDocument>,
+    /// Where the conditions differ from what is in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The lint findings about it.
     pub problems: Vec<FindingDocument>,
-    /// How its kind works, in a sentence.
+    /// A summary of its kind, in a sentence.
     #[serde(skip)]
     pub kind_summary: String,
     /// The targets that are refused.
     #[serde(skip)]
     pub refusals: Vec<TargetRefusal>,
-    /// What it is attached to, with the policies that it conflicts with.
+    /// The nodes that it is attached to, with the policies that it conflicts with.
     #[serde(skip)]
     pub attachments: Vec<AttachedTarget>,
     /// Where it applies.
@@ -56,7 +62,7 @@ pub struct PolicyDescription {
     pub reach: ReachDocument,
 }
 
-/// A target as the policy writes it.
+/// A target, as written in the policy.
 #[derive(Clone, Debug, Serialize)]
 pub struct TargetDocument {
     /// The target.
@@ -64,7 +70,7 @@ pub struct TargetDocument {
     /// Why it is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<RejectionReason>,
-    /// More about the reason.
+    /// Details of the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -72,11 +78,11 @@ pub struct TargetDocument {
 /// Why a target is refused.
 #[derive(Clone, Debug)]
 pub struct TargetRefusal {
-    /// The target as the policy writes it. `None` if it has no target.
+    /// The target, as written in the policy. `None` if it has no target.
     pub target: Option<String>,
     /// Why it is refused.
     pub reason: RejectionReason,
-    /// More about the reason.
+    /// Details of the reason.
     pub message: String,
 }
 
@@ -92,17 +98,17 @@ pub struct AttachedTarget {
 /// A block of a policy.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockDocument {
-    /// Which block it is.
+    /// The kind of block.
     pub block: BlockKind,
     /// How it merges.
     pub strategy: String,
-    /// Its condition as it is written, even if it cannot be evaluated.
+    /// Its condition as written, even if it cannot be evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// The rules that no default above may set.
+    /// The rules of higher policies that it removes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removes: Vec<String>,
-    /// What it says.
+    /// Its content.
     pub spec: Value,
 }
 
@@ -112,10 +118,11 @@ impl PolicyDescription {
         let policy = engine.policy(id);
         let kind = engine.kinds().get(policy.kind);
         let rivals: BTreeMap<NodeId, PolicyId> = engine.rivals(id).collect();
-        let attachments = engine.attachments().for_policy(id).to.iter().map(|it| AttachedTarget {
-            target: snapshot.node_ref(it.node),
-            conflicts_with: rivals.get(&it.node).map(|rival| snapshot.policy_ref(*rival)),
-        });
+        let attachments =
+            engine.attachments().for_policy(id).to.iter().filter(|it| !it.is_absent()).map(|it| AttachedTarget {
+                target: snapshot.node_ref(it.node),
+                conflicts_with: rivals.get(&it.node).map(|rival| snapshot.policy_ref(*rival)),
+            });
         let attachments: Vec<AttachedTarget> = attachments.collect();
         let reach = ReachDocument::new(snapshot, id, &engine.reach(id, None));
         PolicyDescription {
@@ -127,6 +134,8 @@ impl PolicyDescription {
             affected: reach.affected.clone(),
             parts: reach.parts.clone(),
             conditions: reach.status.conditions.clone(),
+            ancestors: reach.status.ancestors.clone(),
+            notes: reach.status.notes.clone(),
             problems: problems(snapshot, &name),
             kind_summary: kind_summary(kind),
             refusals: refusals(snapshot, id),
@@ -137,7 +146,7 @@ impl PolicyDescription {
     }
 }
 
-/// The targets of a policy. One that another policy holds is refused, too.
+/// The targets of a policy. A target that another policy holds is refused, too.
 fn targets(snapshot: &Snapshot, id: PolicyId) -> Vec<TargetDocument> {
     let (engine, own) = (&snapshot.engine, &snapshot.engine.policy_id(id).namespace);
     let refused = &engine.attachments().for_policy(id).refused;
@@ -146,7 +155,7 @@ fn targets(snapshot: &Snapshot, id: PolicyId) -> Vec<TargetDocument> {
         let mut rivals = engine.rivals(id);
         let (node, winner) = rivals.find(|(node, _)| is_target(target, own, object(*node)).unwrap_or(true))?;
         let winner = engine.policy_id(winner);
-        Some((RejectionReason::Conflicted, format!("{winner} has attached to {} before it", snapshot.node_ref(node))))
+        Some((RejectionReason::Conflicted, format!("{winner} is already attached to {}", snapshot.node_ref(node))))
     };
     let document = |(i, target): (usize, &PolicyTarget)| {
         let refusal = refused.iter().find(|it| it.target.is_none_or(|at| at == i));
@@ -186,12 +195,12 @@ impl BlockDocument {
             strategy: block.strategy.name().to_owned(),
             when: condition(snapshot, policy, block),
             removes: block.removes.iter().map(ToString::to_string).collect(),
-            spec: block.spec.clone(),
+            spec: snapshot.shown_spec(snapshot.kind_of(policy), &block.spec),
         }
     }
 }
 
-/// The condition of a block as it is written.
+/// The condition of a block, as written.
 fn condition(snapshot: &Snapshot, policy: PolicyId, block: &Block) -> Option<String> {
     let kind = snapshot.engine.kinds().get(snapshot.engine.policy(policy).kind);
     let object = snapshot.engine.policy_object(policy);

@@ -8,7 +8,8 @@ use attache_engine::{NodeRef, ObjectId, ObjectRef, PolicyId, PolicyTarget, Refus
 use crate::lint::FindingDocument;
 use crate::snapshot::Snapshot;
 
-/// The findings about an object, and about objects that should be attached to it.
+/// The findings about an object, and about objects that should be attached to it. Among them are policies that are not
+/// accepted, and would affect the object otherwise.
 pub fn problems(snapshot: &Snapshot, object: &NodeRef) -> Vec<FindingDocument> {
     let engine = &snapshot.engine;
     let (topology, objects) = (engine.topology(), engine.objects());
@@ -19,9 +20,9 @@ pub fn problems(snapshot: &Snapshot, object: &NodeRef) -> Vec<FindingDocument> {
     let is_about = |it: &&RefusedLink| [&it.parent.object, &it.child.object].contains(&&object.object) || is_why(it);
     let refused = topology.refused(objects).iter().filter(is_about);
     let refused: Vec<_> = refused.map(|it| (it.by, &it.path)).collect();
+    let above = with_ancestors(snapshot, object);
     let policies = engine.policies().map(|(policy, _)| policy);
-    let rejected =
-        policies.filter(|policy| targets(snapshot, *policy, &object.object) && !engine.refusals(*policy).is_empty());
+    let rejected = policies.filter(|policy| !engine.refusals(*policy).is_empty() && targets(snapshot, *policy, &above));
     let mut concerned: BTreeSet<ObjectId> = rejected.map(|policy| policy.0).collect();
     concerned.extend(objects.find(&object.object));
     let all = concerned.iter().copied().chain(refused.iter().map(|(by, _)| *by)).collect();
@@ -38,13 +39,23 @@ pub fn problems(snapshot: &Snapshot, object: &NodeRef) -> Vec<FindingDocument> {
     findings.iter().map(FindingDocument::new).collect()
 }
 
-/// Whether a policy names an object as its target.
-fn targets(snapshot: &Snapshot, policy: PolicyId, id: &ObjectRef) -> bool {
-    let own = &snapshot.engine.policy_id(policy).namespace;
-    snapshot.engine.policy(policy).targets.iter().any(|target| is_target(target, own, id) == Some(true))
+/// An object, the objects above it, and their Namespaces.
+fn with_ancestors(snapshot: &Snapshot, object: &NodeRef) -> BTreeSet<ObjectRef> {
+    let topology = snapshot.engine.topology();
+    let nodes = topology.above(snapshot.nodes(object));
+    let namespaces = nodes.iter().filter_map(|node| topology.namespace(*node));
+    let all = nodes.iter().copied().chain(namespaces).map(|node| snapshot.node_ref(node).object);
+    all.chain([object.object.clone()]).collect()
 }
 
-/// Whether a target of a policy in namespace `own` is an object. `None` if the target does not name an object.
+/// Whether a policy names one of some objects as its target.
+fn targets(snapshot: &Snapshot, policy: PolicyId, objects: &BTreeSet<ObjectRef>) -> bool {
+    let own = &snapshot.engine.policy_id(policy).namespace;
+    let targets = &snapshot.engine.policy(policy).targets;
+    targets.iter().any(|target| objects.iter().any(|id| is_target(target, own, id) == Some(true)))
+}
+
+/// Whether a target of a policy in namespace `own` refers to an object. `None` if the target does not name an object.
 pub fn is_target(target: &PolicyTarget, own: &str, id: &ObjectRef) -> Option<bool> {
     let TargetSpec::Object { group, kind, namespace, name, .. } = &target.spec else { return None };
     let namespace = namespace.as_deref().unwrap_or(own);

@@ -1,10 +1,10 @@
-//! What the cluster deletes with an object.
+//! Objects that the cluster deletes together with an object.
 
 use attache_engine::text::described_kind;
 use attache_engine::{Object, ObjectRef};
 use serde::Serialize;
 
-/// An object that is deleted, and what the cluster deletes with it.
+/// A deleted object, and the objects that the cluster deletes with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deletion {
     /// The object.
@@ -15,7 +15,7 @@ pub struct Deletion {
 
 impl Deletion {
     /// The deletion of an object among all objects.
-    pub(super) fn new<'o>(object: ObjectRef, all: impl Iterator<Item = &'o Object> + Clone) -> Deletion {
+    pub fn new<'o>(object: ObjectRef, all: impl Iterator<Item = &'o Object> + Clone) -> Deletion {
         let is = |group: &str, kind: &str| object.group == group && object.kind == kind;
         let mut with: Vec<ObjectRef> = Vec::new();
         if is("", "Namespace") {
@@ -31,7 +31,7 @@ impl Deletion {
     }
 
     /// The object, and everything that is deleted with it.
-    pub(super) fn all(&self) -> impl Iterator<Item = &ObjectRef> {
+    pub fn all(&self) -> impl Iterator<Item = &ObjectRef> {
         [&self.object].into_iter().chain(&self.with)
     }
 }

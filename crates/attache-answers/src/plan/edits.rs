@@ -1,4 +1,4 @@
-//! The edits that a change of the input comes to.
+//! The edits that follow from a change of the input.
 
 use attache_engine::Edit;
 use attache_engine::kinds::PolicyKind;
@@ -10,7 +10,7 @@ use crate::snapshot::Snapshot;
 /// The edits that create or replace the objects of `put`, and delete those of `delete`.
 pub fn edits<'d>(before: &Snapshot, put: Vec<Object>, delete: impl Iterator<Item = &'d ObjectRef>) -> Vec<Edit> {
     let objects = before.engine.objects();
-    // A CRD can make objects cluster-scoped that were not: they are other objects then.
+    // A CRD can make a kind cluster-scoped, which changes the identity of its objects.
     let declares = put.iter().any(declares_resource_scope);
     let others = objects.iter().map(|(_, object)| object).filter(|object| declares || declares_resource_scope(object));
     let mut all: Vec<Object> = others.clone().cloned().collect();
@@ -20,7 +20,7 @@ pub fn edits<'d>(before: &Snapshot, put: Vec<Object>, delete: impl Iterator<Item
     settle_namespaces(&mut all, &mut [], |group, kind| is_cluster_scoped(known(), group, kind));
     let mut put = all.split_off(existing);
     for object in &mut put {
-        // An object keeps its age when it is replaced.
+        // A replaced object keeps its creation time.
         let created = objects.find(&object.id).and_then(|id| objects[id].created);
         object.created = object.created.or(created);
     }
@@ -30,7 +30,7 @@ pub fn edits<'d>(before: &Snapshot, put: Vec<Object>, delete: impl Iterator<Item
     moved.chain(put.into_iter().map(Edit::Put)).chain(deleted).collect()
 }
 
-/// Whether one of the policy kinds is the kind of cluster-scoped policies that is named.
+/// Whether a name refers to a policy kind whose policies are cluster-scoped.
 pub fn is_cluster_scoped<'k>(kinds: impl IntoIterator<Item = &'k PolicyKind>, group: &str, kind: &str) -> bool {
     kinds.into_iter().any(|known| known.is_cluster_scoped() && known.group == group && known.kind == kind)
 }

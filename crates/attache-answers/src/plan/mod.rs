@@ -1,17 +1,15 @@
-//! What a change of the input would change.
+//! The effects of a change of the input, before it is made.
 
 mod deletion;
 mod edits;
 
-use std::collections::BTreeSet;
-
 use attache_engine::{
-    Changes, EffectiveChange, GroupKind, IncrementalEngine, Level, Object, ObjectRef, PolicyStatus, Report,
+    Changes, EffectiveChange, GroupKind, Impact, IncrementalEngine, Object, ObjectRef, Path, PolicyStatus, Report,
     StatusChange, Value,
 };
 use serde::Serialize;
 
-use crate::change::{ChangeGroup, LeafDocument, groups, leaf_documents, scope_documents};
+use crate::change::{ChangeGroup, LeafDocument, groups, leaf_documents, redact_groups, redact_leaves, scope_documents};
 use crate::document::API_VERSION;
 use crate::error::QueryError;
 use crate::lint::FindingDocument;
@@ -25,7 +23,7 @@ pub use edits::is_cluster_scoped;
 /// A change of the input.
 #[derive(Clone, Debug, Default)]
 pub struct PlanQuery {
-    /// Objects that are created, or replace those of the same name.
+    /// Objects that are created, or that replace those with the same name.
     pub apply: Vec<Object>,
     /// Objects that are deleted.
     pub delete: Vec<ObjectQuery>,
@@ -41,9 +39,9 @@ pub struct PlanDocument {
     kind: &'static str,
     /// How much the change affects.
     pub touched: Touched,
-    /// What is deleted.
+    /// The deleted objects.
     pub deleted: Vec<Deletion>,
-    /// The scopes whose effective policy changes, grouped by what was and will be in force.
+    /// The scopes whose effective policy changes, grouped by the policy before and after.
     pub changes: Vec<PlannedChange>,
     /// The policies whose status changes.
     pub policies: Vec<PlannedStatus>,
@@ -88,9 +86,9 @@ pub struct PlannedChange {
 pub struct PlannedStatus {
     /// The policy.
     pub policy: ObjectRef,
-    /// Its status before the change, in a word. `None` if it is new.
+    /// Its status before the change, as one word. `None` if it is new.
     pub before: Option<&'static str>,
-    /// Its status after the change, in a word. `None` if it is deleted.
+    /// Its status after the change, as one word. `None` if it is deleted.
     pub after: Option<&'static str>,
 }
 
@@ -103,7 +101,7 @@ pub struct PlannedFindings {
     pub fixed: Vec<FindingDocument>,
 }
 
-/// Applies a change to an engine, and says what it changes. `before` is the state of the engine.
+/// Applies a change to an engine, and returns its effects. `before` is the state of the engine.
 pub fn plan(
     before: &Snapshot,
     engine: &mut IncrementalEngine,
@@ -111,10 +109,12 @@ pub fn plan(
 ) -> Result<(PlanDocument, Report), QueryError> {
     let deletions = deletions(before, &query)?;
     let report = engine.apply(edits::edits(before, query.apply, deletions.iter().flat_map(Deletion::all)));
-    Ok((PlanDocument::new(&report.changes(), deletions), report))
+    let mut document = PlanDocument::new(&report.changes(), deletions);
+    document.redact(before);
+    Ok((document, report))
 }
 
-/// What is deleted of the objects that exist and those that are applied.
+/// The deletions, of objects that exist or are applied.
 fn deletions(before: &Snapshot, query: &PlanQuery) -> Result<Vec<Deletion>, QueryError> {
     let objects = before.engine.objects().iter().map(|(_, object)| object).chain(&query.apply);
     let deletion = |object: &ObjectQuery| {
@@ -149,6 +149,17 @@ impl PlanDocument {
         }
     }
 
+    /// Leaves out the values that are not shown to readers of a snapshot.
+    fn redact(&mut self, snapshot: &Snapshot) {
+        redact_groups(snapshot, &mut self.groups);
+        for PlannedChange { policy_kind, before, after, leaves, .. } in &mut self.changes {
+            redact_leaves(snapshot, policy_kind, leaves);
+            for spec in before.iter_mut().chain(after) {
+                *spec = snapshot.shown_of(policy_kind, &Path::default(), spec);
+            }
+        }
+    }
+
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         let PlannedFindings { new, fixed } = &self.findings;
@@ -170,18 +181,9 @@ impl PlannedChange {
 
 impl Touched {
     fn new(changes: &[EffectiveChange]) -> Touched {
-        let (mut routes, mut backends, mut namespaces) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let scopes = changes.iter().flat_map(|change| &change.scopes);
-        for node in scopes.clone().flat_map(|scope| &scope.nodes).filter(|node| node.section.is_none()) {
-            match node.object_level() {
-                Level::Route => _ = routes.insert(node),
-                Level::Backend => _ = backends.insert(node),
-                _ => continue,
-            }
-            namespaces.insert(&node.object.namespace);
-        }
-        namespaces.retain(|namespace| !namespace.is_empty());
-        Touched { scopes: scopes.count(), routes: routes.len(), backends: backends.len(), namespaces: namespaces.len() }
+        let Impact { routes, backends, namespaces, .. } = Impact::new(changes);
+        let scopes = changes.iter().map(|change| change.scopes.len()).sum();
+        Touched { scopes, routes, backends, namespaces }
     }
 }
 

@@ -1,21 +1,24 @@
-//! What filters do to a request.
+//! The effects of filters on a request.
 
-use attache_engine::request::{self, FilterEffects, HeaderChange, HeaderOperation, Mirror, Request, header_after};
+use attache_engine::ObjectRef;
+use attache_engine::request::{
+    self, ExtensionFilter, FilterEffects, HeaderChange, HeaderOperation, Mirror, Request, header_after,
+};
 use serde::Serialize;
 
 use super::InvalidBackendDocument;
 
-/// What the filters of a rule, or of a backend, do.
+/// The effects of the filters of a rule or backend.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FiltersDocument {
-    /// Where copies of the request go.
+    /// The backends that receive copies of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mirrors: Vec<MirrorDocument>,
-    /// Where the client is sent.
+    /// The redirect of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect: Option<RedirectDocument>,
-    /// What the backend receives instead of what the client asked for.
+    /// The host and path that the backend receives, if they differ from those of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rewrite: Option<RewriteDocument>,
     /// Changes of headers of the request.
@@ -24,23 +27,29 @@ pub struct FiltersDocument {
     /// Changes of headers of the response.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub response_headers: Vec<HeaderDocument>,
+    /// The response of the gateway, if a filter makes it respond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct_response: Option<DirectResponseDocument>,
     /// Other filters, such as an ExtensionRef: `Kind/namespace/name`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
-    /// What CORS says about the origin of the request.
+    /// The known effect of each of the other filters.
+    #[serde(skip)]
+    pub extensions: Vec<ExtensionFilter>,
+    /// The decision of a CORS filter.
     #[serde(skip)]
     pub cors: Option<CorsDocument>,
 }
 
-/// Where copies of a request go.
+/// A copy of a request.
 #[derive(Clone, Debug, Serialize)]
 pub struct MirrorDocument {
-    /// The backend.
-    pub backend: String,
+    /// The object that the filter refers to. It may not exist.
+    pub backend: ObjectRef,
     /// Its port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i64>,
-    /// How many of all requests are copied.
+    /// The share of requests that are copied, in percent.
     pub percent: f64,
     /// Why no copy arrives.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +71,16 @@ pub struct RedirectDocument {
     pub location: String,
 }
 
-/// What the backend receives instead of what the client asked for.
+/// The response of a gateway that does not forward the request.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectResponseDocument {
+    /// The filter that defines the response.
+    pub filter: ObjectRef,
+    /// The HTTP status.
+    pub status: u16,
+}
+
+/// The host and path that the backend receives, if they differ from those of the client.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs)]
 pub struct RewriteDocument {
@@ -79,7 +97,7 @@ pub struct HeaderDocument {
     pub change: &'static str,
     /// The name of the header.
     pub name: String,
-    /// What is set or added.
+    /// The value that is set or added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// For a header of the request: the value that the backend receives.
@@ -87,7 +105,7 @@ pub struct HeaderDocument {
     pub result: Option<String>,
 }
 
-/// What CORS says about the origin of a request.
+/// The decision of a CORS filter about the origin of a request.
 #[derive(Clone, Debug)]
 pub struct CorsDocument {
     /// The origin, if it is allowed.
@@ -95,9 +113,11 @@ pub struct CorsDocument {
 }
 
 impl FiltersDocument {
-    pub(super) fn new(request: &Request, effects: &FilterEffects) -> FiltersDocument {
+    /// `before` are the header changes by filters that the request passes first.
+    pub(super) fn new(request: &Request, before: &[HeaderChange], effects: &FilterEffects) -> FiltersDocument {
+        let changes = [before, &effects.request_headers].concat();
         let header_result = |it: &HeaderChange| HeaderDocument {
-            result: header_after(request, &effects.request_headers, &it.name),
+            result: header_after(request, &changes, &it.name),
             ..HeaderDocument::new(it)
         };
         let redirect = |it: &request::Redirect| RedirectDocument {
@@ -116,7 +136,12 @@ impl FiltersDocument {
                 .then(|| RewriteDocument { host: rewrite.host.clone(), path: rewrite.path.clone() }),
             request_headers: effects.request_headers.iter().map(header_result).collect(),
             response_headers: effects.response_headers.iter().map(HeaderDocument::new).collect(),
-            filters: effects.extensions.iter().map(ToString::to_string).collect(),
+            direct_response: effects
+                .direct_response
+                .as_ref()
+                .map(|it| DirectResponseDocument { filter: it.filter.clone(), status: it.status }),
+            filters: effects.extensions.iter().map(|filter| filter.name.to_string()).collect(),
+            extensions: effects.extensions.clone(),
             cors: effects.cors.as_ref().map(|cors| CorsDocument { origin: cors.origin.clone() }),
         }
     }
@@ -126,10 +151,10 @@ impl MirrorDocument {
     fn new(mirror: &Mirror) -> MirrorDocument {
         let Mirror { backend, percent } = mirror;
         MirrorDocument {
-            backend: backend.id.to_string(),
+            backend: backend.id.clone(),
             port: backend.port,
             percent: *percent,
-            invalid: backend.resolved.as_ref().err().map(InvalidBackendDocument::from),
+            invalid: backend.fault().map(InvalidBackendDocument::from),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The gateways and Services that a request can name.
+//! Finds the Gateways and Services that a request can name.
 
 use std::net::IpAddr;
 
@@ -11,12 +11,12 @@ use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
 use crate::snapshot::Snapshot;
 
-/// The gateway that is called `NAME`, `NAMESPACE/NAME` or `KIND/NAMESPACE/NAME`.
+/// The Gateway named `NAME`, `NAMESPACE/NAME` or `KIND/NAMESPACE/NAME`.
 pub fn gateway(snapshot: &Snapshot, name: &str, namespace: Option<&str>) -> Result<NodeId, QueryError> {
     find(snapshot, "gateway.gateway.networking.k8s.io", name, namespace)
 }
 
-/// The Service that is called `NAME`, `NAMESPACE/NAME` or `KIND/NAMESPACE/NAME`.
+/// The Service named `NAME`, `NAMESPACE/NAME` or `KIND/NAMESPACE/NAME`.
 pub fn service(snapshot: &Snapshot, name: &str, namespace: Option<&str>) -> Result<NodeId, QueryError> {
     find(snapshot, "service.", name, namespace)
 }
@@ -36,13 +36,13 @@ pub fn service_of_host(snapshot: &Snapshot, request: &Request) -> Option<NodeId>
     service_named(snapshot.engine.view(), &request.host, request.from.as_deref())
 }
 
-/// Every gateway.
+/// Every Gateway.
 pub fn gateways(snapshot: &Snapshot) -> impl Iterator<Item = (NodeId, &Object)> {
     let nodes = snapshot.engine.topology().nodes().filter(|(_, node)| node.level == Level::Gateway);
     nodes.filter_map(|(id, node)| Some((id, &snapshot.engine.objects()[node.owner.object()?])))
 }
 
-/// The gateways that have an address.
+/// The Gateways that have an address.
 pub fn gateways_at(snapshot: &Snapshot, wanted: IpAddr) -> Result<Vec<NodeId>, QueryError> {
     let has_address = |gateway: &Object| addresses(gateway).any(|address| address.parse() == Ok(wanted));
     let found = gateways(snapshot).filter(|(_, gateway)| has_address(gateway)).map(|(node, _)| node);
@@ -58,7 +58,7 @@ pub fn gateways_at(snapshot: &Snapshot, wanted: IpAddr) -> Result<Vec<NodeId>, Q
     Err(QueryError::UnknownAddress { near: nearest(&address, known.iter().cloned()), known, address })
 }
 
-/// The addresses that a gateway asks for, and those that it was given.
+/// The addresses that a Gateway requests, and those in its status.
 fn addresses(gateway: &Object) -> impl Iterator<Item = &str> {
     let status = gateway.body.get("status").unwrap_or(&Value::Null);
     let lists = [gateway.spec(), status].map(|part| part.list_at("addresses"));

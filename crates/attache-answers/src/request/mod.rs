@@ -1,46 +1,50 @@
-//! Which gateway, listener, route, rule and backends serve a request, and the policies that apply to it.
+//! The gateway, listener, route, rule and backends that serve a request, and the policies that apply to it.
 
 mod filters;
 mod find;
 
+use attache_engine::kinds::Pattern;
 use attache_engine::request::{
-    Backend, Entrance, Request, RequestOutcome, RequestTrace, SeveralGateways, effective, trace, trace_any_gateway,
+    Backend, BackendFault, Entrance, OverriddenRuleValue, Request, RequestOutcome, RequestTrace, SeveralGateways,
+    effective, overridden_in_rules, trace, trace_any_gateway,
 };
-use attache_engine::{Model, Scope};
-use attache_engine::{NodeId, NodeRef, RefusalCause, Value};
+use attache_engine::{Model, NodeId, NodeRef, ObjectRef, Scope, Value};
 use serde::Serialize;
 
 use crate::document::API_VERSION;
 use crate::effective::{EffectiveGroup, EffectivePolicyDocument};
 use crate::error::QueryError;
-use crate::scopes::{ScopeGroups, has_content};
+use crate::scopes::{ScopeGroup, ScopeGroups, has_content};
 use crate::snapshot::Snapshot;
 
-pub use filters::{CorsDocument, FiltersDocument, HeaderDocument, MirrorDocument, RedirectDocument, RewriteDocument};
+pub use filters::{
+    CorsDocument, DirectResponseDocument, FiltersDocument, HeaderDocument, MirrorDocument, RedirectDocument,
+    RewriteDocument,
+};
 
 /// A request.
 #[derive(Clone, Debug)]
 pub struct RequestQuery {
     /// The request.
     pub request: Request,
-    /// Who receives it.
+    /// The receiver of the request.
     pub receiver: Receiver,
     /// The namespace of the receiver, if its name has none.
     pub namespace: Option<String>,
-    /// Whether to say why other listeners, routes and rules do not serve it.
+    /// Whether to explain why other listeners, routes and rules do not serve it.
     pub why: bool,
-    /// How many targets to name where an effective policy holds for several.
+    /// The number of targets to name if an effective policy applies to several.
     pub names: usize,
 }
 
-/// Who receives a request.
+/// The receiver of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// The Service that the host names, or else any gateway.
+    /// The Service that the host names, or else any Gateway.
     Any,
-    /// A gateway, as `NAMESPACE/NAME`.
+    /// A Gateway, as `NAMESPACE/NAME`.
     Gateway(String),
-    /// A gateway that has an address.
+    /// A Gateway with this address.
     Address(std::net::IpAddr),
     /// A Service that a client in the mesh calls, as `NAMESPACE/NAME`.
     Service(String),
@@ -52,7 +56,7 @@ pub enum Receiver {
 pub struct RequestDocument {
     api_version: &'static str,
     kind: &'static str,
-    /// What becomes of the request.
+    /// How the request ends.
     pub outcome: RequestOutcome,
     /// The HTTP status of the response, if all backends are healthy.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,10 +90,16 @@ pub struct RequestDocument {
     pub rule: Option<String>,
     /// The backends of the rule.
     pub backends: Vec<BackendDocument>,
-    /// What the filters of the rule do.
+    /// The effects of the rule's filters.
     #[serde(flatten)]
     pub filters: FiltersDocument,
-    /// Why other listeners, routes and rules do not serve it: if that was asked for.
+    /// Values of the rule that a policy overrides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overridden: Vec<OverriddenRuleDocument>,
+    /// What is unknown, and could change the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+    /// Why other listeners, routes and rules do not serve it, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Vec<NotChosenDocument>>,
     /// The effective policies that apply to it.
@@ -97,7 +107,7 @@ pub struct RequestDocument {
     /// The request: method and URL.
     #[serde(skip)]
     pub request: String,
-    /// The listener, and what it listens on.
+    /// The listener, with its protocol, port and hostname.
     #[serde(skip)]
     pub listens: Option<(NodeRef, String)>,
     /// The namespace of a client in the mesh.
@@ -106,10 +116,10 @@ pub struct RequestDocument {
     /// The rules that the request passes, with the match of each. The last one serves it.
     #[serde(skip)]
     pub rules: Vec<MatchedRuleDocument>,
-    /// The hostname of the route that the request matches.
+    /// The hostname of the route that matches the request.
     #[serde(skip)]
     pub hostname: String,
-    /// The effective policies, grouped by what is in force.
+    /// The effective policies, grouped by content.
     #[serde(skip)]
     pub groups: Vec<EffectiveGroup>,
 }
@@ -118,8 +128,8 @@ pub struct RequestDocument {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendDocument {
-    /// The backend, as the rule names it.
-    pub backend: String,
+    /// The object that the rule refers to. It may not exist.
+    pub backend: ObjectRef,
     /// Its port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i64>,
@@ -128,10 +138,10 @@ pub struct BackendDocument {
     /// Why its share of the requests gets an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalid: Option<InvalidBackendDocument>,
-    /// What the filters of this backend do.
+    /// The effects of this backend's filters.
     #[serde(flatten)]
     pub filters: FiltersDocument,
-    /// Whether requests are sent to it, and arrive.
+    /// Whether requests are sent to it, and can be served.
     #[serde(skip)]
     pub serves: bool,
 }
@@ -139,10 +149,19 @@ pub struct BackendDocument {
 /// Why a backend cannot be used.
 #[derive(Clone, Debug, Serialize)]
 pub struct InvalidBackendDocument {
-    /// The reason, in the Gateway API's word.
+    /// The reason, as the Gateway API names it.
     pub reason: &'static str,
-    /// More about the reason.
+    /// Details of the reason.
     pub message: String,
+}
+
+/// A value of a rule that a policy overrides.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverriddenRuleDocument {
+    /// The path of the value in the rule.
+    pub path: String,
+    /// The policy.
+    pub by: ObjectRef,
 }
 
 /// A listener, route or rule that does not serve the request.
@@ -161,7 +180,7 @@ pub struct MatchedRuleDocument {
     pub route: NodeRef,
     /// The rule.
     pub rule: NodeRef,
-    /// The match of the rule that holds.
+    /// The match of the rule that the request meets.
     pub matched: String,
 }
 
@@ -210,6 +229,7 @@ impl RequestDocument {
         };
         let owner = trace.listener.map(|listener| topology.whole(listener));
         let effective = effective(&snapshot.engine, request, trace);
+        let overridden = overridden_in_rules(&snapshot.engine, trace, &effective);
         RequestDocument {
             api_version: API_VERSION,
             kind: "RequestTrace",
@@ -224,8 +244,10 @@ impl RequestDocument {
             via: delegating.iter().map(|rule| rule.rule.clone()).collect(),
             route: last.map(|rule| rule.route.clone()),
             rule: last.and_then(|rule| rule.rule.section.as_ref()).map(ToString::to_string),
-            backends: trace.backends.iter().map(|backend| BackendDocument::new(request, backend)).collect(),
-            filters: FiltersDocument::new(request, &trace.filter_effects),
+            backends: trace.backends.iter().map(|backend| BackendDocument::new(request, backend, trace)).collect(),
+            filters: filters(request, trace, &overridden),
+            overridden: overridden.iter().map(|it| OverriddenRuleDocument::new(snapshot, it)).collect(),
+            unknown: trace.unknown(),
             why: query.why.then(|| not_chosen(snapshot, trace)),
             effective: effective.iter().flat_map(|(model, scopes)| documents(snapshot, model, scopes)).collect(),
             request: request_line(request),
@@ -235,6 +257,20 @@ impl RequestDocument {
             hostname: trace.hostname.to_owned(),
             groups: effective.iter().flat_map(|(model, scopes)| groups(snapshot, query, model, scopes)).collect(),
         }
+    }
+}
+
+/// The effects of the rules' filters. A CORS filter that a policy overrides has none.
+fn filters(request: &Request, trace: &RequestTrace<'_>, overridden: &[OverriddenRuleValue]) -> FiltersDocument {
+    let cors = Pattern::parse("filters[*].cors");
+    let mut filters = FiltersDocument::new(request, &[], &trace.filter_effects);
+    filters.cors = filters.cors.filter(|_| overridden.iter().all(|it| it.path != cors));
+    filters
+}
+
+impl OverriddenRuleDocument {
+    fn new(snapshot: &Snapshot, it: &OverriddenRuleValue) -> OverriddenRuleDocument {
+        OverriddenRuleDocument { path: it.path.to_string(), by: snapshot.policy_ref(it.by) }
     }
 }
 
@@ -275,7 +311,12 @@ fn groups(snapshot: &Snapshot, query: &RequestQuery, model: &Model, scopes: &[Sc
         }
     }
     let groups = groups.with_policies(snapshot, model);
-    groups.iter().map(|group| EffectiveGroup::new(snapshot, model, group, query.names)).collect()
+    // A request takes one path to each target, so the path need not be named.
+    let on_path = |group: &ScopeGroup| EffectiveGroup {
+        extent: group.extent_of_targets(snapshot, model, query.names),
+        ..EffectiveGroup::new(snapshot, model, group, query.names)
+    };
+    groups.iter().map(on_path).collect()
 }
 
 fn not_chosen(snapshot: &Snapshot, trace: &RequestTrace<'_>) -> Vec<NotChosenDocument> {
@@ -284,20 +325,20 @@ fn not_chosen(snapshot: &Snapshot, trace: &RequestTrace<'_>) -> Vec<NotChosenDoc
 }
 
 impl BackendDocument {
-    fn new(request: &Request, backend: &Backend) -> BackendDocument {
+    fn new(request: &Request, backend: &Backend, trace: &RequestTrace<'_>) -> BackendDocument {
         BackendDocument {
-            backend: backend.id.to_string(),
+            backend: backend.id.clone(),
             port: backend.port,
             weight: backend.weight,
-            invalid: backend.resolved.as_ref().err().map(InvalidBackendDocument::from),
-            filters: FiltersDocument::new(request, &backend.filter_effects),
+            invalid: backend.fault().map(InvalidBackendDocument::from),
+            filters: FiltersDocument::new(request, &trace.filter_effects.request_headers, &backend.filter_effects),
             serves: backend.serves(),
         }
     }
 }
 
-impl From<&RefusalCause> for InvalidBackendDocument {
-    fn from(cause: &RefusalCause) -> InvalidBackendDocument {
-        InvalidBackendDocument { reason: cause.reason().as_str(), message: cause.to_string() }
+impl From<BackendFault<'_>> for InvalidBackendDocument {
+    fn from(fault: BackendFault<'_>) -> InvalidBackendDocument {
+        InvalidBackendDocument { reason: fault.reason(), message: fault.to_string() }
     }
 }

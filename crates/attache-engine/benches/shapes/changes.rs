@@ -1,9 +1,9 @@
-//! The changes that docs/performance.md gives costs for, in a cluster of any size.
+//! The changes whose costs docs/performance.md lists, in a cluster of any size.
 
 use attache_engine::kinds::{Settings, built_in};
 use attache_engine::{Edit, IncrementalEngine};
 use attache_engine::{Object, Objects};
-use attache_gen::{ALL, Level, Policies, Shape, edited, generate, object_from};
+use attache_gen::{ManifestShape, edited, generate, object_from};
 use serde_json::{Value, json};
 
 /// A change to measure.
@@ -19,15 +19,7 @@ pub struct MeasuredChange {
 /// Ten gateways that admit routes from Namespaces with a label; every tenth route has a policy. The routes of one namespace have
 /// backends in another one, whose Services are targets of a second kind of policies.
 pub fn cluster(routes: usize, namespaces: usize) -> Vec<Object> {
-    let policies = [(Level::Gateway, ALL), (Level::Route, routes / 10)];
-    let shape = Shape {
-        gateways: 10,
-        routes,
-        services: routes / 10,
-        namespaces,
-        policies: policies.map(|(level, count)| Policies { level, count }).to_vec(),
-        ..Shape::default()
-    };
+    let shape = ManifestShape { namespaces, ..ManifestShape::one_in_ten(routes) };
     let label = json!({"routes": "allowed"});
     let selector = json!({"namespaces": {"from": "Selector", "selector": {"matchLabels": &label}}});
     let mut objects = generate(&shape);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::placements::{each, group};
-use super::{Attachment, AttachmentError, Attachments, Refusal, Via};
+use super::{Attachment, AttachmentError, Attachments, Refusal, Standing, Via};
 use crate::kinds::{Bindings, KindName, PolicyKind};
 use crate::names;
 use crate::object::{Object, ObjectRef, Objects};
@@ -15,7 +15,7 @@ use crate::problem::{Problem, ProblemCode};
 use crate::topology::Topology;
 use crate::value::{Path, Value};
 
-/// What one binding does for the policies that it binds.
+/// What one binding contributes to the policies that it binds.
 #[derive(Clone, Debug)]
 struct Bound {
     binding: ObjectRef,
@@ -24,7 +24,7 @@ struct Bound {
     places: bool,
 }
 
-/// Attaches the policies of one kind to where bindings place them.
+/// Attaches the policies of one kind to the targets that bindings place them on.
 pub struct Binder<'a> {
     pub objects: &'a Objects,
     pub topology: &'a Topology,
@@ -53,13 +53,14 @@ impl Binder<'_> {
                 let Some(node) = self.topology.find(self.objects, target) else { continue };
                 let escalation = self.bindings.escalation.as_ref().filter(|_| escalated);
                 let patch = escalation.map(|it| (it.sets.clone(), Value::Str(it.value.clone()))).map(Arc::new);
-                let attachment = Attachment { policy, node, via: Via::Target, from: None, patch };
+                let attachment =
+                    Attachment { policy, node, via: Via::Target, from: None, patch, standing: Standing::Accepted };
                 self.attachments.entry(policy).to.push(attachment);
             }
         }
     }
 
-    /// What bindings do, by policy.
+    /// The effects of all bindings, by policy.
     fn bound(&mut self) -> HashMap<ObjectRef, Vec<Bound>> {
         let mut by_policy: HashMap<ObjectRef, Vec<Bound>> = HashMap::new();
         let (objects, bindings) = (self.objects, self.bindings);
@@ -80,7 +81,7 @@ impl Binder<'_> {
         by_policy
     }
 
-    /// The targets that the placement of a binding chooses.
+    /// The targets that the placement of a binding selects.
     fn places(&mut self, binding: &Object) -> Vec<ObjectRef> {
         let bindings = self.bindings;
         let reference = bindings.placement.resolve(&binding.body).unwrap_or(&Value::Null);
@@ -153,7 +154,7 @@ impl Binder<'_> {
         found
     }
 
-    /// The object that `by` names at `place`. It is a problem of `by` if it does not exist.
+    /// The object that `by` refers to at `place`. If it does not exist, that is a problem of `by`.
     fn existing(
         &mut self,
         kind: &KindName,
@@ -166,7 +167,7 @@ impl Binder<'_> {
             return Some(ObjectRef::new(group(kind), &kind.kind, namespace, name));
         }
         let problem = missing(self.objects, kind, namespace, name).at(by, place);
-        // A set is read once for each binding of it.
+        // A set is read once for each binding that refers to it: report its problems once.
         if !self.attachments.binding_problems.contains(&problem) {
             self.attachments.binding_problems.push(problem);
         }
@@ -174,7 +175,7 @@ impl Binder<'_> {
     }
 }
 
-/// Why no binding places a policy.
+/// Why no binding places this policy on a target.
 fn not_placed(bindings: &Bindings, bound: &[Bound]) -> AttachmentError {
     let names = bound.iter().map(|it| it.binding.clone()).collect();
     if bound.is_empty() {

@@ -21,16 +21,16 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The standard's word for why it is refused.
+    /// The reason as GEP-713 names it.
     pub fn reason(&self) -> RejectionReason {
         self.error.reason()
     }
 }
 
-/// Why a policy is not accepted, in the words of the standard (GEP-713).
+/// Why a policy is not accepted, as GEP-713 names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RejectionReason {
-    /// Another policy was there first.
+    /// An older policy holds the target.
     Conflicted,
     /// The policy cannot be used, or not for this target.
     Invalid,
@@ -38,21 +38,45 @@ pub enum RejectionReason {
     TargetNotFound,
     /// The policy may not target something in another namespace.
     RefNotPermitted,
+    /// The policy cannot apply to the target alone.
+    TargetConflict,
 }
 
 impl RejectionReason {
-    /// The word as it is written in a condition.
+    /// The reason as it is written in a condition.
     pub fn name(self) -> &'static str {
         match self {
             RejectionReason::Conflicted => "Conflicted",
             RejectionReason::Invalid => "Invalid",
             RejectionReason::TargetNotFound => "TargetNotFound",
             RejectionReason::RefNotPermitted => "RefNotPermitted",
+            RejectionReason::TargetConflict => "TargetConflict",
         }
     }
 }
 
-/// Why a policy is not attached to a target, or to any. Displayed as a message for people.
+/// What the author of a policy probably meant, if its target does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetSuggestion {
+    /// The most similar name of an object of the same kind in the same namespace.
+    Name(SmolStr),
+    /// The same kind, spelt with other upper- and lower-case letters.
+    Kind(SmolStr),
+    /// The group without the version.
+    Group(SmolStr),
+}
+
+impl fmt::Display for TargetSuggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TargetSuggestion::Name(name) => write!(f, "did you mean `{name}`?"),
+            TargetSuggestion::Kind(kind) => write!(f, "did you mean kind `{kind}`?"),
+            TargetSuggestion::Group(group) => write!(f, "a group has no version: write `{group}`"),
+        }
+    }
+}
+
+/// Why a policy is not attached to one of its targets, or to any. Its `Display` is a message for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttachmentError {
     /// Another policy is attached to the target, and the kind allows one only.
@@ -93,12 +117,30 @@ pub enum AttachmentError {
         /// What policies of the kind can target.
         allowed: Vec<LevelName>,
     },
+    /// Another route, which the policy does not target, has the same hostname and path.
+    SharedPath {
+        /// The kind of the policy.
+        policy_kind: SmolStr,
+        /// What the policy targets.
+        target: NodeRef,
+        /// The other route.
+        other: NodeRef,
+    },
     /// Other plain HTTP listeners have the same port as the target.
     SharedPort {
         /// The kind of the policy.
         policy_kind: SmolStr,
+        /// What the policy targets.
+        target: NodeRef,
         /// The other listeners.
         listeners: Vec<NodeRef>,
+    },
+    /// The policy cannot be used for a target of this kind.
+    InvalidForTarget {
+        /// What the policy targets.
+        target: NodeRef,
+        /// What is wrong.
+        message: String,
     },
     /// A policy of the root namespace cannot select targets.
     SelectorInRootNamespace {
@@ -109,8 +151,8 @@ pub enum AttachmentError {
     TargetNotFound {
         /// What the policy targets.
         target: ObjectRef,
-        /// The most similar name of an object of the same kind in the same namespace.
-        similar: Option<SmolStr>,
+        /// The likely intended target.
+        suggestion: Option<TargetSuggestion>,
     },
     /// The object has no such section.
     SectionNotFound {
@@ -118,14 +160,16 @@ pub enum AttachmentError {
         target: ObjectRef,
         /// The section that the policy targets.
         section: SmolStr,
-        /// The sections of the object.
+        /// The sections of the object that a policy can target.
         available: Vec<SmolStr>,
+        /// Whether the object has rules without a name.
+        has_unnamed: bool,
     },
     /// A selector selects no object that the policy may target.
     NoObjectSelected {
         /// The kind of objects that is selected from.
         kind: SmolStr,
-        /// Objects that it selects, and that no ReferenceGrant lets it target.
+        /// Objects that the selector selects, but that no ReferenceGrant lets the policy target.
         ungranted: Shortlist<ObjectRef>,
     },
     /// A selector selects no Namespace.
@@ -136,6 +180,11 @@ pub enum AttachmentError {
         levels: Vec<LevelName>,
         /// The namespace of the policy.
         namespace: SmolStr,
+    },
+    /// A selector selects nothing in any namespace.
+    NothingSelectedAnywhere {
+        /// What is selected from.
+        levels: Vec<LevelName>,
     },
     /// A selector selects nothing in the Namespaces that another one selects.
     NothingSelectedInNamespaces {
@@ -152,16 +201,16 @@ pub enum AttachmentError {
         /// The kind of such objects.
         binding_kind: SmolStr,
     },
-    /// All bindings of the policy change it where others place it, and none places it.
+    /// All bindings of the policy only modify it where other bindings place it, and no other binding does.
     OnlyRestricted {
         /// The bindings.
         bindings: Vec<ObjectRef>,
     },
-    /// The placements of the bindings choose nothing.
+    /// The placements of the bindings select nothing.
     NothingPlaced {
         /// The bindings.
         bindings: Vec<ObjectRef>,
-        /// The kind that placements choose from.
+        /// The kind that placements select from.
         target_kind: SmolStr,
     },
     /// A Namespace can be targeted only from within it.
@@ -202,7 +251,28 @@ pub enum AttachmentError {
 }
 
 impl AttachmentError {
-    /// The standard's word for it.
+    /// The target that the error concerns. `None` if it concerns the whole policy, or a selector.
+    pub fn target(&self) -> Option<NodeRef> {
+        match self {
+            AttachmentError::Conflicted { target, .. }
+            | AttachmentError::NotTargetable { target, .. }
+            | AttachmentError::SharedPath { target, .. }
+            | AttachmentError::SharedPort { target, .. }
+            | AttachmentError::InvalidForTarget { target, .. } => Some(target.clone()),
+            AttachmentError::SectionNotTargetable { target, section, .. }
+            | AttachmentError::SectionNotFound { target, section, .. } => {
+                Some(NodeRef { object: target.clone(), section: Some(section.clone()) })
+            }
+            AttachmentError::TargetNotFound { target, .. }
+            | AttachmentError::NamespaceNotOwn { target, .. }
+            | AttachmentError::ClusterScopedTarget { target, .. }
+            | AttachmentError::OtherNamespace { target, .. }
+            | AttachmentError::NotGranted { target, .. } => Some(target.into()),
+            _ => None,
+        }
+    }
+
+    /// The reason as GEP-713 names it.
     pub fn reason(&self) -> RejectionReason {
         match self {
             AttachmentError::Conflicted { .. } => RejectionReason::Conflicted,
@@ -212,12 +282,14 @@ impl AttachmentError {
             | AttachmentError::SectionNotTargetable { .. }
             | AttachmentError::NotTargetable { .. }
             | AttachmentError::SharedPort { .. }
+            | AttachmentError::InvalidForTarget { .. }
             | AttachmentError::SelectorInRootNamespace { .. } => RejectionReason::Invalid,
             AttachmentError::TargetNotFound { .. }
             | AttachmentError::SectionNotFound { .. }
             | AttachmentError::NoObjectSelected { .. }
             | AttachmentError::NoNamespaceSelected
             | AttachmentError::NothingSelectedInNamespace { .. }
+            | AttachmentError::NothingSelectedAnywhere { .. }
             | AttachmentError::NothingSelectedInNamespaces { .. }
             | AttachmentError::HostNotFound { .. }
             | AttachmentError::NotBound { .. }
@@ -228,6 +300,7 @@ impl AttachmentError {
             | AttachmentError::OtherNamespace { .. }
             | AttachmentError::NotGranted { .. }
             | AttachmentError::NotExported { .. } => RejectionReason::RefNotPermitted,
+            AttachmentError::SharedPath { .. } => RejectionReason::TargetConflict,
         }
     }
 }
@@ -247,7 +320,12 @@ impl fmt::Display for AttachmentError {
             AttachmentError::NotTargetable { policy_kind, target, allowed } => {
                 write!(f, "{policy_kind} cannot target {target}, only {}", joined(allowed, ", "))
             }
-            AttachmentError::SharedPort { policy_kind, listeners } => write!(
+            AttachmentError::InvalidForTarget { message, .. } => f.write_str(message),
+            AttachmentError::SharedPath { policy_kind, target, other } => write!(
+                f,
+                "{other} has the same hostname, port and path as {target}: {policy_kind} cannot target one of them alone"
+            ),
+            AttachmentError::SharedPort { policy_kind, listeners, .. } => write!(
                 f,
                 "{policy_kind} is being applied to multiple http (non https) listeners ({}) on the same port, which is not allowed",
                 joined(listeners, ", ")
@@ -255,17 +333,19 @@ impl fmt::Display for AttachmentError {
             AttachmentError::SelectorInRootNamespace { namespace } => {
                 write!(f, "in the root namespace `{namespace}` it holds for everything and cannot have a selector")
             }
-            AttachmentError::TargetNotFound { target, similar } => {
+            AttachmentError::TargetNotFound { target, suggestion } => {
                 write!(f, "{target} does not exist")?;
-                similar.as_ref().map_or(Ok(()), |name| write!(f, "; did you mean `{name}`?"))
+                suggestion.as_ref().map_or(Ok(()), |suggestion| write!(f, "; {suggestion}"))
             }
-            AttachmentError::SectionNotFound { target, section, available } => {
-                write!(f, "{target} has no section `{section}`: it has ")?;
+            AttachmentError::SectionNotFound { target, section, available, has_unnamed } => {
+                write!(f, "{target} has no section `{section}`: ")?;
                 match available.as_slice() {
-                    [] => f.write_str("none"),
+                    [] if *has_unnamed => f.write_str("its rules have no names"),
+                    [] => f.write_str("it has no sections"),
                     [first, more @ ..] => {
-                        write!(f, "`{first}`")?;
-                        more.iter().try_for_each(|name| write!(f, ", `{name}`"))
+                        write!(f, "it has `{first}`")?;
+                        more.iter().try_for_each(|name| write!(f, ", `{name}`"))?;
+                        if *has_unnamed { f.write_str(", and rules without a name") } else { Ok(()) }
                     }
                 }
             }
@@ -281,6 +361,9 @@ impl fmt::Display for AttachmentError {
             AttachmentError::NoNamespaceSelected => f.write_str("the selector selects no Namespace"),
             AttachmentError::NothingSelectedInNamespace { levels, namespace } => {
                 write!(f, "the selector selects no {} in namespace `{namespace}`", any_of(levels))
+            }
+            AttachmentError::NothingSelectedAnywhere { levels } => {
+                write!(f, "the selector selects no {} in any namespace", any_of(levels))
             }
             AttachmentError::NothingSelectedInNamespaces { levels } => {
                 write!(f, "the selector selects no {} in the Namespaces that it selects", any_of(levels))

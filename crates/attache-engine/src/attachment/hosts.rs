@@ -16,7 +16,7 @@ pub struct HostIndex(OnceLock<BackendsByHost>);
 
 #[derive(Debug, Default)]
 struct BackendsByHost {
-    /// By `name.namespace`, to which their hosts add a domain.
+    /// By `name.namespace`; the host of a Service appends a domain to it.
     services: HashMap<String, Vec<NodeId>>,
     /// By the hosts in their own `spec.hosts`.
     declared: HashMap<String, Vec<NodeId>>,
@@ -51,7 +51,7 @@ impl BackendsByHost {
         known
     }
 
-    /// The backends whose host matches. That of a Service ends in `.svc` and the domain.
+    /// The backends whose host matches. The host of a Service ends in `.svc` and the domain.
     fn matching(&self, host: &str, domain: &str) -> Vec<NodeId> {
         let end = format!(".svc.{domain}");
         let Some(suffix) = host.strip_prefix('*') else {
@@ -74,7 +74,7 @@ enum Exported {
 }
 
 impl TargetResolver<'_> {
-    /// The backends with a host, once for each Namespace of clients that the policy is for.
+    /// The backends with a host, once for each Namespace whose clients the policy applies to.
     pub(super) fn resolve_host(
         &self,
         policy: &Object,
@@ -104,7 +104,7 @@ impl TargetResolver<'_> {
                     () if is_beside => 1,
                     () => 2,
                 };
-                points.push(AttachmentPoint { node, from, via: Via::Host { distance, breadth } });
+                points.push(AttachmentPoint::new(node, from, Via::Host { distance, breadth }));
             };
             match &exported {
                 Exported::ToAll if is_beside || is_root => add(None),

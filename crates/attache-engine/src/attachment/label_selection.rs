@@ -6,13 +6,13 @@ use hashbrown::HashMap;
 
 use super::{AttachmentError, Resolved, TargetResolver};
 use crate::kinds::{PolicyKind, RootSelection};
-use crate::object::{Object, Objects};
+use crate::object::{Object, ObjectRef, Objects};
 use crate::policy::LabelSelection;
 use crate::selector::selects;
-use crate::topology::{Level, Namespace, NodeId, Topology, label};
+use crate::topology::{Level, Namespace, NodeId, Topology, gateway_of_pods, label};
 use crate::value::Value;
 
-/// What labels can select, by namespace. Built when the first policy selects.
+/// The objects that labels can select, by namespace. Built when the first policy selects by labels.
 #[derive(Debug, Default)]
 pub struct Selectable<'o>(OnceLock<ByNamespace<'o>>);
 
@@ -63,17 +63,14 @@ impl TargetResolver<'_> {
                 let level = self.topology[node].level;
                 let is_candidate =
                     selection.levels.iter().any(|name| name.includes(level, &object.id.group, &object.id.kind));
-                let needs_reference = kind
-                    .hierarchy
-                    .waypoints
-                    .as_ref()
-                    .is_some_and(|it| it.needs_reference(self.objects, self.topology, node));
-                if is_candidate && !needs_reference && selects(labels, |key| label(object, level, key)) {
+                let can_select = || kind.hierarchy.can_select(self.objects, self.topology, node);
+                if is_candidate && selects(labels, |key| label(object, level, key)) && can_select() {
                     found.push(node);
                 }
             }
         };
-        if is_root && selection.from_root == RootSelection::AllNamespaces {
+        let is_everywhere = is_root && selection.from_root == RootSelection::AllNamespaces;
+        if is_everywhere {
             selectable.keys().for_each(|namespace| select_in(namespace));
         } else {
             namespaces.iter().for_each(|node| select_in(&self.topology.id(self.objects, *node).name));
@@ -81,6 +78,7 @@ impl TargetResolver<'_> {
         if found.is_empty() {
             let levels = selection.levels.clone();
             return Err(Box::new(match (&selection.namespaces, namespaces.as_slice()) {
+                (None, _) if is_everywhere => AttachmentError::NothingSelectedAnywhere { levels },
                 (None, _) => AttachmentError::NothingSelectedInNamespace { levels, namespace: own.clone() },
                 (Some(_), []) => AttachmentError::NoNamespaceSelected,
                 (Some(_), _) => AttachmentError::NothingSelectedInNamespaces { levels },
@@ -90,7 +88,18 @@ impl TargetResolver<'_> {
         Ok(found)
     }
 
-    /// The Namespaces that are selected, or from which targets are.
+    /// The Pods of a Gateway, and the workloads that create them.
+    pub(super) fn pods_of_gateway(&self, gateway: &ObjectRef) -> Vec<NodeId> {
+        let selectable = self.selectable.get(self.objects, self.topology);
+        let beside = selectable.get(gateway.namespace.as_str()).map_or(&[][..], Vec::as_slice).iter();
+        let workloads = beside.filter(|(node, _)| self.topology[*node].level == Level::Workload);
+        let is_its = |object: &Object| {
+            gateway_of_pods(self.objects, object).is_some_and(|found| self.objects[found].id == *gateway)
+        };
+        workloads.filter(|(_, object)| is_its(object)).map(|(node, _)| *node).collect()
+    }
+
+    /// The selected Namespaces, or the Namespaces from which targets are selected.
     fn selected_namespaces(&self, policy: &Object, selection: &LabelSelection) -> Vec<NodeId> {
         match &selection.namespaces {
             None => self.namespace(&policy.id.namespace).into_iter().collect(),

@@ -15,6 +15,7 @@ mod error;
 mod hosts;
 mod label_selection;
 mod object_selector;
+mod paths;
 mod placements;
 mod ports;
 mod resolve;
@@ -31,12 +32,13 @@ use crate::object::{Object, ObjectRef, Objects};
 use crate::persistent::PersistentVec;
 use crate::policy::{Policies, Policy, PolicyId, TargetSpec};
 use crate::problem::Problem;
-use crate::topology::{Level, NodeId, Topology};
+use crate::topology::reference::Reference;
+use crate::topology::{Level, NodeId, Topology, api};
 use crate::value::Value;
 use bindings::Binder;
-use resolve::{AttachmentPoint, Resolved};
+use resolve::{AttachmentPoint, Resolved, ResolvedTarget};
 
-pub use error::{AttachmentError, Refusal, RejectionReason};
+pub use error::{AttachmentError, Refusal, RejectionReason, TargetSuggestion};
 pub(crate) use resolve::TargetResolver;
 
 /// One policy on one node.
@@ -46,15 +48,30 @@ pub struct Attachment {
     pub policy: PolicyId,
     /// The node that it is attached to.
     pub node: NodeId,
-    /// How it found the node.
+    /// How the policy refers to the node.
     pub via: Via,
     /// The Namespace to whose requests the policy is limited; `None` if it is for all requests.
     pub from: Option<NodeId>,
     /// A field of the policy's settings that a binding sets for this node.
     pub patch: Option<Arc<(SmolStr, Value)>>,
+    /// Whether it counts.
+    pub standing: Standing,
 }
 
-/// How a policy found its node. Of policies at one level the least is the strongest.
+/// Whether a policy counts on a node that it targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It counts.
+    Accepted,
+    /// It is refused, and keeps its place: it sets nothing, and the policies that it comes before do not count either.
+    Void,
+    /// It is refused, and newer policies on the node conflict with it nevertheless. It has no other effect.
+    Claim,
+    /// It is refused, also where it is attached to a node above. Others are not affected.
+    Excluded,
+}
+
+/// How a policy refers to its node. Of policies at one level, the least `Via` is the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Via {
     /// A filter of the rule names the policy; the number is the position of the filter.
@@ -74,18 +91,18 @@ pub enum Via {
 #[derive(Clone, Debug, Default)]
 pub struct Attachments {
     by_policy: PersistentVec<Option<Arc<Attached>>>,
-    /// What is wrong with objects that bind policies.
+    /// Problems of objects that bind policies.
     binding_problems: Vec<Problem>,
 }
 
 /// The attachments and refusals of one policy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attached {
-    /// The nodes that it is attached to.
+    /// The nodes that it is attached to, with those where it is refused.
     pub to: Vec<Attachment>,
-    /// Its targets that are refused, for other reasons than another policy.
+    /// Its targets that are refused, except for conflicts with other policies.
     pub refused: Vec<Refusal>,
-    /// What is wrong with it, though it can be used.
+    /// Problems of the policy that do not prevent its use.
     pub problems: Vec<Problem>,
 }
 
@@ -106,21 +123,26 @@ impl Attachments {
 
     /// All attachments, policy by policy, in the order of ids.
     pub fn attached(&self) -> impl Iterator<Item = &Attachment> + Clone {
+        self.with_absent().filter(|attachment| !attachment.is_absent())
+    }
+
+    /// All attachments, with those that are not in force and hide no others.
+    pub(crate) fn with_absent(&self) -> impl Iterator<Item = &Attachment> + Clone {
         self.by_policy.iter().flatten().flat_map(|attached| &attached.to)
     }
 
-    /// All refusals for other reasons than another policy, in the order of ids.
+    /// All refusals except for conflicts with other policies, in the order of ids.
     pub fn refused(&self) -> impl Iterator<Item = &Refusal> + Clone {
         self.by_policy.iter().flatten().flat_map(|attached| &attached.refused)
     }
 
-    /// What is wrong with policies that can be used, and with objects that bind them.
+    /// Problems of policies that can be used, and of objects that bind policies.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> + Clone {
         self.by_policy.iter().flatten().flat_map(|attached| &attached.problems).chain(&self.binding_problems)
     }
 }
 
-/// The objects that exist only because policies name them.
+/// The objects without a manifest that exist because a policy or a route refers to them.
 pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &Policies) -> Vec<ObjectRef> {
     let mut named = Vec::new();
     for (_, policy) in policies.iter() {
@@ -136,9 +158,21 @@ pub fn virtual_targets(objects: &Objects, kinds: &Registry, policies: &Policies)
     for (_, kind) in kinds.iter() {
         named.extend(kind.targets.bindings.iter().flat_map(|bindings| bindings.placements.named(objects)));
     }
+    let routes = api::routes(objects).filter_map(|id| objects.get(id));
+    named.extend(routes.flat_map(|route| virtual_backends(route, kinds)));
     named.sort();
     named.dedup();
     named
+}
+
+/// The backends of a route that exist because the route refers to them.
+pub(crate) fn virtual_backends(route: &Object, kinds: &Registry) -> Vec<ObjectRef> {
+    let backends = route.spec().list_at("rules").iter().flat_map(|rule| rule.list_at("backendRefs"));
+    // Most backends are Services, and leave out `kind`.
+    let backends = backends.filter(|backend| backend.get_str("kind").is_some_and(|kind| kind != "Service"));
+    let named = backends.filter_map(|backend| Reference::backend(backend, &route.id.namespace));
+    let is_virtual = |it: &Reference| api::is_virtual_backend(it.group, it.kind) || kinds.is_virtual(it.group, it.kind);
+    named.filter(is_virtual).map(|it| it.object_ref()).collect()
 }
 
 /// Attaches all policies.
@@ -166,7 +200,7 @@ fn attach_to_targets(
     attachments.by_policy.set_sorted(attached.into_iter());
 }
 
-/// Attaches policies to where other objects bind them.
+/// Attaches policies to the targets that bindings select.
 fn attach_by_bindings(
     attachments: &mut Attachments,
     objects: &Objects,
@@ -175,7 +209,7 @@ fn attach_by_bindings(
     policies: &Policies,
 ) {
     let mut by_kind: HashMap<KindId, Vec<(PolicyId, &Object)>> = HashMap::new();
-    for (id, policy) in policies.iter().filter(|(_, policy)| policy.invalid.is_none() && !policy.disabled) {
+    for (id, policy) in policies.iter().filter(|(_, policy)| policy.invalid.is_none() && !policy.is_left_out()) {
         if kinds.get(policy.kind).targets.bindings.is_some() {
             by_kind.entry(policy.kind).or_default().push((id, &objects[policy.object]));
         }
@@ -196,8 +230,9 @@ fn attach_by_filters(
     kinds: &Registry,
     policies: &Policies,
 ) {
-    let named =
-        policies.iter().filter(|(_, policy)| kinds.get(policy.kind).targets.extension_ref && policy.invalid.is_none());
+    let named = policies.iter().filter(|(_, policy)| {
+        kinds.get(policy.kind).targets.extension_ref && policy.invalid.is_none() && !policy.deleted
+    });
     let by_ref: HashMap<&ObjectRef, PolicyId> = named.map(|(id, policy)| (&objects[policy.object].id, id)).collect();
     if by_ref.is_empty() {
         return;
@@ -226,8 +261,40 @@ pub(crate) fn filters(objects: &Objects, topology: &Topology, rule: NodeId) -> V
 }
 
 impl Attachment {
-    /// A policy on the rule of which a filter names it.
+    /// The attachment of a policy to the rule whose filter refers to it.
     pub(crate) fn by_filter(policy: PolicyId, rule: NodeId, position: u32) -> Attachment {
-        Attachment { policy, node: rule, via: Via::Filter(position), from: None, patch: None }
+        Attachment {
+            policy,
+            node: rule,
+            via: Via::Filter(position),
+            from: None,
+            patch: None,
+            standing: Standing::Accepted,
+        }
+    }
+
+    /// Whether the policy is refused on the node.
+    pub fn is_refused(&self) -> bool {
+        self.standing != Standing::Accepted
+    }
+
+    /// Whether the policy is refused on the node, where it would be in force otherwise.
+    pub(crate) fn is_void(&self) -> bool {
+        matches!(self.standing, Standing::Void | Standing::Excluded)
+    }
+
+    /// Whether the policy is not in force on the node, and hides no other one.
+    pub fn is_absent(&self) -> bool {
+        matches!(self.standing, Standing::Claim | Standing::Excluded)
+    }
+
+    /// Whether the policy only conflicts with others on the node.
+    pub(crate) fn is_claim(&self) -> bool {
+        self.standing == Standing::Claim
+    }
+
+    /// Whether the policy does not count on the node, even if it is attached to one above.
+    pub(crate) fn is_excluded(&self) -> bool {
+        self.standing == Standing::Excluded
     }
 }

@@ -1,6 +1,6 @@
-//! Targets of one kind that a selector in the place of a target reference selects.
+//! Targets of one kind that are selected by a selector instead of a target reference.
 
-use super::{AttachmentError, AttachmentPoint, Resolved, TargetResolver, Via};
+use super::{AttachmentError, AttachmentPoint, Resolved, ResolvedTarget, TargetResolver, Via};
 use crate::kinds::{CrossNamespace, PolicyKind};
 use crate::object::{Object, ObjectId, ObjectRef};
 use crate::policy::{NamespaceSelection, TargetSelector};
@@ -14,8 +14,8 @@ impl<'o> TargetResolver<'o> {
         policy: &Object,
         kind: &PolicyKind,
         selector: &TargetSelector,
-    ) -> Resolved<Vec<AttachmentPoint>> {
-        let mut found = Vec::new();
+    ) -> Resolved<ResolvedTarget> {
+        let (mut found, mut refused) = (Vec::new(), Vec::new());
         let is_global = is_global(policy, kind);
         for (id, object) in self.selected_objects(policy, kind, selector) {
             let from = match self.consumer(policy, kind, &object.id) {
@@ -31,14 +31,23 @@ impl<'o> TargetResolver<'o> {
                 },
                 None => node,
             };
-            self.check_targetable(kind, node)?;
-            found.push(AttachmentPoint { node, from, via: Via::Target });
+            match (self.check_targetable(policy, kind, node), self.shared_port(kind, node, from)) {
+                (Err(error), _) => {
+                    found.extend(AttachmentPoint::claim(node, from, &error));
+                    refused.push(*error);
+                }
+                (Ok(()), Some(shared)) => {
+                    found.extend(shared.points);
+                    refused.extend(shared.refused);
+                }
+                (Ok(()), None) => found.push(AttachmentPoint::new(node, from, Via::Target)),
+            }
         }
-        if found.is_empty() {
+        if found.is_empty() && refused.is_empty() {
             let ungranted = self.ungranted(policy, kind, selector).into_iter().cloned().collect();
             return Err(AttachmentError::NoObjectSelected { kind: selector.kind.clone(), ungranted }.into());
         }
-        Ok(found)
+        Ok(ResolvedTarget { points: found, refused })
     }
 
     /// What a selector selects, whether the policy may target it or not.
@@ -63,7 +72,7 @@ impl<'o> TargetResolver<'o> {
         })
     }
 
-    /// What a selector selects and no ReferenceGrant lets the policy target.
+    /// The objects that a selector selects, but that no ReferenceGrant lets the policy target.
     pub(crate) fn ungranted(
         &self,
         policy: &Object,

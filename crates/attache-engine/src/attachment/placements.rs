@@ -1,16 +1,14 @@
-//! The places that a placement chooses.
+//! The targets that a placement selects.
 
-use crate::kinds::{KindName, Placements};
-use crate::object::{Object, ObjectRef, Objects};
+use crate::kinds::{KindName, Placements, TargetSets};
+use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::problem::{Problem, ProblemCode};
 use crate::selector::{check, selects};
 use crate::value::{Path, Value};
 
-/// The set that everything is in.
-const EVERYTHING: &str = "global";
-
 impl Placements {
-    /// The targets that a placement chooses, in order: by its decisions if there are any, else by what it demands.
+    /// The targets that a placement selects, in order: those of its decisions, or else those that meet its
+    /// requirements.
     pub fn choose(&self, objects: &Objects, placement: &Object, problems: &mut Vec<Problem>) -> Vec<ObjectRef> {
         let mut chosen = match self.decided(objects, placement) {
             Some(decided) => decided,
@@ -21,7 +19,7 @@ impl Placements {
         chosen
     }
 
-    /// Every target that a decision names: it may have no object of its own.
+    /// Every target that a decision names. It need not have an object.
     pub fn named(&self, objects: &Objects) -> Vec<ObjectRef> {
         each(objects, &self.decisions).flat_map(|(_, decision)| self.names(decision)).collect()
     }
@@ -36,81 +34,167 @@ impl Placements {
         Some(decisions.flat_map(|decision| self.names(decision)).collect())
     }
 
-    fn names<'d>(&'d self, decision: &'d Object) -> impl Iterator<Item = ObjectRef> + 'd {
-        let decisions = decision.body.at(&["status", "decisions"]).map_or(&[][..], Value::items);
-        let named = decisions.iter().filter_map(|it| it.get_str("clusterName")).filter(|name| !name.is_empty());
-        named.map(|name| ObjectRef::new(group(&self.targets), &self.targets.kind, "", name))
+    fn names(&self, decision: &Object) -> Vec<ObjectRef> {
+        let named = self.decided.find(&decision.body).into_iter().filter_map(Value::as_str);
+        let named = named.filter(|name| !name.is_empty());
+        named.map(|name| ObjectRef::new(group(&self.targets), &self.targets.kind, "", name)).collect()
     }
 
+    /// The targets that are in an available set, match a predicate and have no untolerated taint.
     fn demanded(&self, objects: &Objects, placement: &Object, problems: &mut Vec<Problem>) -> Vec<ObjectRef> {
-        let spec = placement.spec();
-        for (i, predicate) in spec.list_at("predicates").iter().enumerate() {
-            for selector in ["labelSelector", "claimSelector"] {
-                let given = predicate.at(&["requiredClusterSelector", selector]).unwrap_or(&Value::Null);
-                if let Err(error) = check(given) {
-                    let path = Path::parse("spec.predicates").index(i).key("requiredClusterSelector").key(selector);
-                    problems.push(
-                        Problem::warning(error.to_string())
-                            .code(ProblemCode::InvalidSelector)
-                            .at(placement, path)
-                            .help("the predicate chooses nothing"),
-                    );
-                }
-            }
+        let sets = self.sets.open(objects, placement, problems);
+        let is_sound = self.check_predicates(placement, problems) & self.check_tolerations(placement, problems);
+        if !is_sound || sets.is_empty() {
+            return Vec::new();
         }
-        let sets = self.sets(objects, placement);
-        let chosen: Vec<ObjectRef> = each(objects, &self.targets)
-            .filter(|(_, target)| sets.as_ref().is_none_or(|sets| self.is_in(target, sets)))
-            .filter(|(_, target)| fulfils(spec.list_at("predicates"), target))
-            .map(|(_, target)| target.id.clone())
-            .collect();
-        if let Some(most) = spec.get("numberOfClusters").and_then(Value::as_int)
-            && most < chosen.len() as i64
-        {
-            let message = format!("{} takes {most} of the {} that fulfil it", placement.id, chosen.len());
-            let help = format!("add its {}: without it all of them are assumed", self.decisions.kind);
-            let path = Path::parse("spec.numberOfClusters");
-            problems.push(Problem::warning(message).at(placement, path).help(help));
+        let is_chosen = |target: &Object| {
+            target.deletion_timestamp().is_none()
+                && sets.iter().any(|set| self.sets.has(objects, set, target))
+                && self.fulfils(placement, target)
+                && self.tolerates(placement, target)
+        };
+        let mut chosen: Vec<ObjectRef> =
+            each(objects, &self.targets).filter(|(_, it)| is_chosen(it)).map(|(_, it)| it.id.clone()).collect();
+        let number = self.number.as_ref().and_then(|path| Some((path, path.resolve(&placement.body)?.as_int()?)));
+        if let Some((path, number)) = number.filter(|(_, number)| *number < chosen.len() as i64) {
+            let message = format!("{} chooses {number} of the {} that fulfil it", placement.id, chosen.len());
+            let help = format!("add its {}: without it the first by name are assumed", self.decisions.kind);
+            problems.push(Problem::warning(message).at(placement, path.clone()).help(help));
+            chosen.sort();
+            chosen.truncate(number.max(0) as usize);
         }
         chosen
     }
 
-    /// The sets to which the placement is limited, if it is.
-    fn sets<'o>(&self, objects: &'o Objects, placement: &'o Object) -> Option<Vec<&'o str>> {
-        let bindings = each(objects, &self.set_bindings).map(|(_, binding)| binding);
-        let here = bindings.filter(|binding| binding.id.namespace == placement.id.namespace);
-        let open: Vec<&str> = here.filter_map(|binding| binding.spec().get_str("clusterSet")).collect();
-        let wanted: Vec<&str> = placement.spec().list_at("clusterSets").iter().filter_map(Value::as_str).collect();
-        match (wanted.is_empty(), open.is_empty()) {
-            (true, true) => None,
-            (true, false) => Some(open),
-            (false, true) => Some(wanted),
-            (false, false) => Some(wanted.into_iter().filter(|set| open.contains(set)).collect()),
+    fn predicates<'o>(&self, placement: &'o Object) -> &'o [Value] {
+        self.predicates.resolve(&placement.body).map_or(&[], Value::items)
+    }
+
+    /// Reports selectors that are not valid. With one of them, a placement selects nothing.
+    fn check_predicates(&self, placement: &Object, problems: &mut Vec<Problem>) -> bool {
+        let mut is_sound = true;
+        for (i, predicate) in self.predicates(placement).iter().enumerate() {
+            let mut report = |path: &Path, message: String, help: &str| {
+                let at = Path::new([self.predicates.index(i).segments(), path.segments()].concat());
+                let problem = Problem::warning(message).code(ProblemCode::InvalidSelector);
+                problems.push(problem.at(placement, at).help(help));
+            };
+            for path in [Some(&self.label_selector), self.claim_selector.as_ref()].into_iter().flatten() {
+                if let Err(error) = check(path.resolve(predicate).unwrap_or(&Value::Null)) {
+                    report(path, error.to_string(), "the placement chooses nothing");
+                    is_sound = false;
+                }
+            }
+            if let Some(path) = self.unknown_selector(predicate) {
+                let message = "the conditions of the predicate cannot be evaluated";
+                report(path, message.to_owned(), "the predicate is assumed to choose nothing");
+            }
+        }
+        is_sound
+    }
+
+    fn unknown_selector<'p>(&'p self, predicate: &Value) -> Option<&'p Path> {
+        let path = self.unknown_selector.as_ref()?;
+        path.resolve(predicate).filter(|it| !it.is_null() && !it.items().is_empty()).map(|_| path)
+    }
+
+    /// Whether a target matches one of the predicates. Every target does if there are none.
+    fn fulfils(&self, placement: &Object, target: &Object) -> bool {
+        let claims = self.claims.as_ref().and_then(|path| path.resolve(&target.body)).map_or(&[][..], Value::items);
+        let claim = |key: &str| {
+            let found = claims.iter().find(|it| it.get_str("name") == Some(key))?;
+            found.get_str("value")
+        };
+        let holds = |predicate: &Value| {
+            let of_labels = self.label_selector.resolve(predicate);
+            let of_claims = self.claim_selector.as_ref().and_then(|path| path.resolve(predicate));
+            of_labels.is_none_or(|it| selects(it, |key| target.labels().get_str(key)))
+                && of_claims.is_none_or(|it| selects(it, claim))
+                && self.unknown_selector(predicate).is_none()
+        };
+        let predicates = self.predicates(placement);
+        predicates.is_empty() || predicates.iter().any(holds)
+    }
+
+    fn tolerations<'o>(&self, placement: &'o Object) -> &'o [Value] {
+        self.tolerations.as_ref().and_then(|path| path.resolve(&placement.body)).map_or(&[], Value::items)
+    }
+
+    /// Reports tolerations that are not valid, with which a placement selects nothing, and tolerations that expire.
+    fn check_tolerations(&self, placement: &Object, problems: &mut Vec<Problem>) -> bool {
+        let mut is_sound = true;
+        for (i, toleration) in self.tolerations(placement).iter().enumerate() {
+            let Some(path) = &self.tolerations else { break };
+            let mut report = |message: &str, help: &str| {
+                let problem = Problem::warning(message).code(ProblemCode::InvalidSelector);
+                problems.push(problem.at(placement, path.index(i)).help(help));
+            };
+            let is_set = |key| toleration.get_str(key).is_some_and(|text| !text.is_empty());
+            let exists = toleration.get_str("operator") == Some("Exists");
+            if !is_set("key") && !exists || exists && is_set("value") {
+                report(
+                    "a toleration without a `key` needs the operator `Exists`, and one with `Exists` has no `value`",
+                    "the placement chooses nothing",
+                );
+                is_sound = false;
+            }
+            if toleration.get("tolerationSeconds").is_some_and(|it| !it.is_null()) {
+                report("whether it still tolerates the taint depends on the time", "it is assumed that it does not");
+            }
+        }
+        is_sound
+    }
+
+    /// Whether a placement tolerates all taints of a target.
+    fn tolerates(&self, placement: &Object, target: &Object) -> bool {
+        let taints = self.taints.as_ref().and_then(|path| path.resolve(&target.body)).map_or(&[][..], Value::items);
+        let text = |value: &Value, key: &str| value.get_str(key).unwrap_or_default().to_owned();
+        let covers = |toleration: &Value, taint: &Value| {
+            let is_any_or_same = |key: &str| [String::new(), text(taint, key)].contains(&text(toleration, key));
+            let exists = toleration.get_str("operator") == Some("Exists");
+            is_any_or_same("effect")
+                && is_any_or_same("key")
+                && (exists || text(toleration, "value") == text(taint, "value"))
+                && toleration.get("tolerationSeconds").is_none_or(Value::is_null)
+        };
+        let is_harmless = |taint: &Value| self.harmless_effects.iter().any(|it| taint.get_str("effect") == Some(it));
+        let tolerations = self.tolerations(placement);
+        taints.iter().all(|taint| is_harmless(taint) || tolerations.iter().any(|it| covers(it, taint)))
+    }
+}
+
+impl TargetSets {
+    /// The names of the sets that a placement selects from.
+    fn open<'o>(&self, objects: &'o Objects, placement: &'o Object, problems: &mut Vec<Problem>) -> Vec<&'o str> {
+        let bindings = each(objects, &self.bindings).map(|(_, binding)| &binding.id);
+        let open: Vec<&str> =
+            bindings.filter(|it| it.namespace == placement.id.namespace).map(|it| it.name.as_str()).collect();
+        let wanted = self.wanted.resolve(&placement.body).map_or(&[][..], Value::items);
+        if open.is_empty() {
+            let message = format!("{} chooses nothing: its namespace has no {}", placement.id, self.bindings.kind);
+            let help = format!("add a {} to namespace `{}`", self.bindings.kind, placement.id.namespace);
+            problems.push(Problem::warning(message).about(placement).help(help));
+        }
+        open.into_iter().filter(|set| wanted.is_empty() || wanted.iter().any(|it| it.as_str() == Some(*set))).collect()
+    }
+
+    /// Whether a target is in a set. A set that does not exist has no targets.
+    fn has(&self, objects: &Objects, set: &str, target: &Object) -> bool {
+        let has_label = || target.labels().get_str(&self.label) == Some(set);
+        let object = objects.lookup(group(&self.kind), &self.kind.kind, "", set).map(|id| &objects[id]);
+        let Some(object) = object else {
+            return self.everything.as_deref() == Some(set) || self.built_in.iter().any(|it| it == set) && has_label();
+        };
+        let by_labels =
+            self.by_labels.field.resolve(&object.body).and_then(Value::as_str) == Some(&self.by_labels.value);
+        match self.selector.resolve(&object.body).filter(|_| by_labels) {
+            Some(selector) => check(selector).is_ok() && selects(selector, |key| target.labels().get_str(key)),
+            None => !by_labels && has_label(),
         }
     }
-
-    fn is_in(&self, target: &Object, sets: &[&str]) -> bool {
-        let own = target.labels().get_str(&self.set_label);
-        sets.contains(&EVERYTHING) || own.is_some_and(|own| sets.contains(&own))
-    }
 }
 
-/// Whether a target fulfils one of the predicates, if there are any.
-fn fulfils(predicates: &[Value], target: &Object) -> bool {
-    let claims = target.body.at(&["status", "clusterClaims"]).map_or(&[][..], Value::items);
-    let claim = |key: &str| claims.iter().find(|it| it.get_str("name") == Some(key)).and_then(|it| it.get_str("value"));
-    let holds = |predicate: &Value| {
-        let selector = predicate.get("requiredClusterSelector").unwrap_or(&Value::Null);
-        let is_fine = |selector: &&Value| check(selector).is_ok();
-        let labels = selector.get("labelSelector");
-        let claims = selector.get("claimSelector");
-        labels.is_none_or(|it| is_fine(&it) && selects(it, |key| target.labels().get_str(key)))
-            && claims.is_none_or(|it| is_fine(&it) && selects(it, claim))
-    };
-    predicates.is_empty() || predicates.iter().any(holds)
-}
-
-pub fn each<'o>(objects: &'o Objects, kind: &KindName) -> impl Iterator<Item = (crate::object::ObjectId, &'o Object)> {
+pub fn each<'o>(objects: &'o Objects, kind: &KindName) -> impl Iterator<Item = (ObjectId, &'o Object)> {
     objects.each_of_kind(group(kind), &kind.kind)
 }
 

@@ -1,16 +1,19 @@
 //! From the targets of a policy to nodes.
 
+use std::sync::OnceLock;
+
 use smol_str::SmolStr;
 
 use super::hosts::HostIndex;
 use super::label_selection::Selectable;
-use super::{Attached, Attachment, AttachmentError, Refusal, Via, ports};
-use crate::kinds::{CrossNamespace, LevelName, PolicyKind};
+use super::paths::RoutePaths;
+use super::{Attached, Attachment, AttachmentError, Refusal, Standing, TargetSuggestion, Via, ports};
+use crate::kinds::{CrossNamespace, LevelName, PolicyKind, WithoutTarget};
 use crate::names;
 use crate::object::{Object, ObjectRef, Objects};
-use crate::policy::{Policy, PolicyId, PolicyTarget, TargetSpec};
+use crate::policy::{Policy, PolicyId, PolicyTarget, TargetSpec, check_target};
 use crate::problem::{Problem, ProblemCode};
-use crate::topology::{Level, NodeId, Topology};
+use crate::topology::{Level, NodeId, Topology, sections};
 
 /// Finds the nodes that policies target.
 pub(crate) struct TargetResolver<'o> {
@@ -18,22 +21,49 @@ pub(crate) struct TargetResolver<'o> {
     pub(super) topology: &'o Topology,
     pub(super) selectable: Selectable<'o>,
     pub(super) hosts: HostIndex,
+    paths: OnceLock<RoutePaths>,
 }
 
-/// A node that a target of a policy leads to.
+/// A node that a target of a policy resolves to.
 pub(super) struct AttachmentPoint {
     pub node: NodeId,
     /// The Namespace to whose requests the policy is limited.
     pub from: Option<NodeId>,
     pub via: Via,
+    pub standing: Standing,
 }
 
-/// Boxed: errors are rare, and larger than what is found.
+impl AttachmentPoint {
+    pub fn new(node: NodeId, from: Option<NodeId>, via: Via) -> Self {
+        AttachmentPoint { node, from, via, standing: Standing::Accepted }
+    }
+
+    /// Where a policy that is refused for an error conflicts with newer policies nevertheless.
+    pub fn claim(node: NodeId, from: Option<NodeId>, error: &AttachmentError) -> Option<Self> {
+        let claim = || AttachmentPoint { standing: Standing::Claim, ..AttachmentPoint::new(node, from, Via::Target) };
+        matches!(error, AttachmentError::InvalidForTarget { .. }).then(claim)
+    }
+}
+
+/// The nodes that a target of a policy resolves to, and the refusals of others.
+pub(super) struct ResolvedTarget {
+    pub points: Vec<AttachmentPoint>,
+    pub refused: Vec<AttachmentError>,
+}
+
+impl From<Vec<AttachmentPoint>> for ResolvedTarget {
+    fn from(points: Vec<AttachmentPoint>) -> Self {
+        ResolvedTarget { points, refused: Vec::new() }
+    }
+}
+
+/// The error is boxed because errors are rare, and larger than the result.
 pub(super) type Resolved<T> = Result<T, Box<AttachmentError>>;
 
 impl<'o> TargetResolver<'o> {
     pub fn new(objects: &'o Objects, topology: &'o Topology) -> Self {
-        TargetResolver { objects, topology, selectable: Selectable::default(), hosts: HostIndex::default() }
+        let (selectable, hosts) = (Selectable::default(), HostIndex::default());
+        TargetResolver { objects, topology, selectable, hosts, paths: OnceLock::new() }
     }
 
     /// Attaches a policy to the targets that it names itself.
@@ -45,10 +75,11 @@ impl<'o> TargetResolver<'o> {
             attached.refused.push(refuse(None, AttachmentError::InvalidPolicy(invalid.clone()).into()));
             return attached;
         }
-        if kind.targets.bindings.is_some() || policy.disabled {
+        if kind.targets.bindings.is_some() || policy.is_left_out() {
             return attached;
         }
-        if policy.targets.is_empty() && !kind.targets.extension_ref {
+        let waits = kind.targets.extension_ref || kind.targets.without_target == WithoutTarget::Nothing;
+        if policy.targets.is_empty() && !waits {
             attached.refused.push(refuse(None, AttachmentError::NoTarget.into()));
         }
         if let Some(error) = mixed_targets(kind, &policy.targets) {
@@ -57,29 +88,43 @@ impl<'o> TargetResolver<'o> {
         }
         for (i, target) in policy.targets.iter().enumerate() {
             match self.resolve(object, kind, target) {
-                Ok(points) => attached.to.extend(points.into_iter().map(|AttachmentPoint { node, from, via }| {
-                    Attachment { policy: id, node, via, from, patch: None }
-                })),
+                Ok(ResolvedTarget { points, refused }) => {
+                    let attachment = |AttachmentPoint { node, from, via, standing }| Attachment {
+                        policy: id,
+                        node,
+                        via,
+                        from,
+                        patch: None,
+                        standing,
+                    };
+                    attached.to.extend(points.into_iter().map(attachment));
+                    attached.refused.extend(refused.into_iter().map(|error| refuse(Some(i), error.into())));
+                }
                 Err(error) => attached.refused.push(refuse(Some(i), error)),
             }
+        }
+        if let Some(error) = self.shared_path(kind, &attached.to) {
+            attached.to.clear();
+            attached.refused.push(refuse(None, error.into()));
         }
         attached
     }
 
-    /// The nodes that one target leads to.
-    fn resolve(&self, policy: &Object, kind: &PolicyKind, target: &PolicyTarget) -> Resolved<Vec<AttachmentPoint>> {
-        let for_all_requests = |node: NodeId| AttachmentPoint { node, from: None, via: Via::Target };
+    /// The nodes that one target resolves to.
+    fn resolve(&self, policy: &Object, kind: &PolicyKind, target: &PolicyTarget) -> Resolved<ResolvedTarget> {
+        let for_all_requests = |node: NodeId| AttachmentPoint::new(node, None, Via::Target);
         match &target.spec {
             TargetSpec::Selected(selector) => self.select_objects(policy, kind, selector),
             TargetSpec::OwnNamespace => {
-                Ok(self.namespace(&policy.id.namespace).into_iter().map(for_all_requests).collect())
+                Ok(self.namespace(&policy.id.namespace).into_iter().map(for_all_requests).collect::<Vec<_>>().into())
             }
             TargetSpec::Chosen(selection) => {
-                Ok(self.select_by_labels(policy, kind, selection)?.into_iter().map(for_all_requests).collect())
+                let selected = self.select_by_labels(policy, kind, selection)?.into_iter();
+                Ok(selected.map(for_all_requests).collect::<Vec<_>>().into())
             }
             TargetSpec::Host(host) => match &kind.targets.hosts {
-                Some(hosts) => self.resolve_host(policy, kind, hosts, host),
-                None => Ok(Vec::new()),
+                Some(hosts) => Ok(self.resolve_host(policy, kind, hosts, host)?.into()),
+                None => Ok(Vec::new().into()),
             },
             TargetSpec::Object { group, kind: target_kind, namespace, name, section } => {
                 let id = self.object_ref(policy, group, target_kind, namespace.as_ref(), name);
@@ -89,10 +134,29 @@ impl<'o> TargetResolver<'o> {
                     Some(section) => self.section(kind, node, section)?,
                     None => node,
                 };
-                self.check_targetable(kind, node)?;
-                Ok(vec![AttachmentPoint { node, from, via: Via::Target }])
+                if let Err(error) = self.check_targetable(policy, kind, node) {
+                    return match AttachmentPoint::claim(node, from, &error) {
+                        Some(claim) => Ok(ResolvedTarget { points: vec![claim], refused: vec![*error] }),
+                        None => Err(error),
+                    };
+                }
+                let mut nodes = vec![node];
+                if let Some(gateway) = self.topology[node].owner.object().filter(|_| self.is_gateway(node))
+                    && kind.hierarchy.attaches_to_pods(&self.objects[gateway])
+                {
+                    nodes.extend(self.pods_of_gateway(&id));
+                }
+                if let Some(shared) = self.shared_port(kind, node, from) {
+                    return Ok(shared);
+                }
+                let point = |node| AttachmentPoint::new(node, from, Via::Target);
+                Ok(nodes.into_iter().map(point).collect::<Vec<_>>().into())
             }
         }
+    }
+
+    fn is_gateway(&self, node: NodeId) -> bool {
+        self.topology[node].level == Level::Gateway
     }
 
     pub(super) fn namespace(&self, name: &str) -> Option<NodeId> {
@@ -110,7 +174,7 @@ impl<'o> TargetResolver<'o> {
         name: &SmolStr,
     ) -> ObjectRef {
         let (group, kind, name) = (group.clone(), kind.clone(), name.clone());
-        let in_cluster = ObjectRef { group, kind, namespace: SmolStr::default(), name };
+        let in_cluster = ObjectRef::from_parts(group, kind, SmolStr::default(), name);
         if namespace.is_none() && self.topology.find(self.objects, &in_cluster).is_some()
             || ["Namespace", "GatewayClass"].contains(&in_cluster.kind.as_str())
         {
@@ -163,15 +227,24 @@ impl<'o> TargetResolver<'o> {
             let policy_kind = kind.kind.clone();
             return Err(AttachmentError::SectionNotTargetable { policy_kind, target: target(), section }.into());
         }
-        self.topology.section(owner, &section).ok_or_else(|| {
-            let sections = self.topology.sections(owner);
-            let available = sections.filter_map(|node| self.topology[node].section.clone()).collect();
-            Box::new(AttachmentError::SectionNotFound { target: target(), section, available })
+        let is_targetable = |node: &NodeId| kind.targets.numbered_rules || !self.is_unnamed_rule(*node);
+        let mut sections = self.topology.sections(owner).filter(is_targetable);
+        let is_meant = |node: &NodeId| self.topology[*node].section.as_ref() == Some(&section);
+        sections.clone().find(is_meant).ok_or_else(|| {
+            let has_unnamed = sections.clone().count() < self.topology.sections(owner).len();
+            let available = sections.by_ref().filter_map(|node| self.topology[node].section.clone()).collect();
+            Box::new(AttachmentError::SectionNotFound { target: target(), section, available, has_unnamed })
         })
     }
 
+    /// Whether a node is a rule that has a number and no name.
+    fn is_unnamed_rule(&self, node: NodeId) -> bool {
+        self.topology[node].level == Level::RouteRule
+            && self.topology.section_value(self.objects, node).is_none_or(|rule| sections::own_name(rule).is_none())
+    }
+
     /// An error if policies of the kind cannot target a node.
-    pub(super) fn check_targetable(&self, kind: &PolicyKind, node: NodeId) -> Resolved<()> {
+    pub(super) fn check_targetable(&self, policy: &Object, kind: &PolicyKind, node: NodeId) -> Resolved<()> {
         let id = self.topology.id(self.objects, node);
         let level = self.topology[node].level;
         let is_one_of =
@@ -187,25 +260,75 @@ impl<'o> TargetResolver<'o> {
             let allowed = kind.targets.allowed.to_vec();
             return Err(AttachmentError::NotTargetable { policy_kind, target, allowed }.into());
         }
-        if kind.targets.own_port {
-            let sharing = ports::sharing(self.objects, self.topology, node);
-            if !sharing.is_empty() {
-                let listeners = sharing.into_iter().map(|node| self.topology.node_ref(self.objects, node)).collect();
-                return Err(AttachmentError::SharedPort { policy_kind, listeners }.into());
-            }
+        if let Some(message) = check_target(policy.spec(), kind, id) {
+            let target = self.topology.node_ref(self.objects, node);
+            return Err(AttachmentError::InvalidForTarget { target, message }.into());
         }
         Ok(())
     }
 
+    /// What becomes of a policy whose target shares a port with listeners beside it, for kinds that need ports of their own.
+    /// It is refused. On a listener it keeps its place. On a ListenerSet it is in force on the other listeners.
+    pub(super) fn shared_port(&self, kind: &PolicyKind, node: NodeId, from: Option<NodeId>) -> Option<ResolvedTarget> {
+        if !kind.targets.own_port {
+            return None;
+        }
+        let ports = ports::shared(self.objects, self.topology, node)?;
+        let named = |node: NodeId| self.topology.node_ref(self.objects, node);
+        let error = AttachmentError::SharedPort {
+            policy_kind: kind.kind.clone(),
+            target: named(node),
+            listeners: ports.beside.into_iter().map(named).collect(),
+        };
+        let point = |node, standing| AttachmentPoint { standing, ..AttachmentPoint::new(node, from, Via::Target) };
+        let is_listener = self.topology[node].level == Level::Listener;
+        let own = if is_listener { Standing::Void } else { Standing::Excluded };
+        let whole = match ports.has_others {
+            true => Some(Standing::Accepted),
+            false => (!is_listener).then_some(Standing::Claim),
+        };
+        let own = ports.own.into_iter().map(|listener| point(listener, own));
+        let points = own.chain(whole.map(|standing| point(node, standing))).collect();
+        Some(ResolvedTarget { points, refused: vec![error] })
+    }
+
+    /// The error of a policy on a route that has the same hostname and path as another, for kinds that need paths of their own.
+    fn shared_path(&self, kind: &PolicyKind, attached: &[Attachment]) -> Option<AttachmentError> {
+        if !kind.targets.own_paths {
+            return None;
+        }
+        let whole = attached.iter().map(|it| self.topology.whole(it.node));
+        let routes: Vec<NodeId> = whole.filter(|node| self.topology[*node].level == Level::Route).collect();
+        if routes.is_empty() {
+            return None;
+        }
+        let paths = self.paths.get_or_init(|| RoutePaths::new(self.objects, self.topology));
+        let (target, other) = paths.shared(self.objects, self.topology, &routes)?;
+        let [target, other] = [target, other].map(|node| self.topology.node_ref(self.objects, node));
+        Some(AttachmentError::SharedPath { policy_kind: kind.kind.clone(), target, other })
+    }
+
     fn not_found(&self, target: &ObjectRef) -> AttachmentError {
+        AttachmentError::TargetNotFound { target: target.clone(), suggestion: self.suggestion(target) }
+    }
+
+    fn suggestion(&self, target: &ObjectRef) -> Option<TargetSuggestion> {
+        if let Some((group, _)) = target.group.rsplit_once('/') {
+            return Some(TargetSuggestion::Group(group.into()));
+        }
+        let mut kinds = names::known_kinds().chain(self.objects.kinds());
+        let is_written_otherwise =
+            |(_, kind): &(&str, &str)| *kind != target.kind && kind.eq_ignore_ascii_case(&target.kind);
+        if let Some((_, kind)) = kinds.find(is_written_otherwise) {
+            return Some(TargetSuggestion::Kind(kind.into()));
+        }
         let same_kind = self.objects.each_of_kind(&target.group, &target.kind).map(|(_, object)| &object.id);
         let beside = same_kind.filter(|other| other.namespace == target.namespace).map(|other| other.name.as_str());
-        let similar = names::nearest(&target.name, beside).first().map(SmolStr::new);
-        AttachmentError::TargetNotFound { target: target.clone(), similar }
+        names::nearest(&target.name, beside).first().map(|name| TargetSuggestion::Name((*name).into()))
     }
 }
 
-/// What is wrong with a policy that can be used all the same.
+/// Problems of a policy that do not prevent its use.
 fn problems(object: &Object, policy: &Policy, kind: &PolicyKind) -> Vec<Problem> {
     let mut problems = Vec::new();
     if !kind.versions.is_empty() && !kind.versions.contains(&object.version) {
@@ -221,7 +344,7 @@ fn problems(object: &Object, policy: &Policy, kind: &PolicyKind) -> Vec<Problem>
     problems
 }
 
-/// The error of a policy that targets something that must be targeted alone, and something else.
+/// The error of a policy that targets an object that must be targeted alone together with another one.
 fn mixed_targets(kind: &PolicyKind, targets: &[PolicyTarget]) -> Option<AttachmentError> {
     let kinds = || targets.iter().filter_map(|target| target.spec.kind());
     let alone = kinds().find(|(group, it)| kind.targets.unmixed.iter().any(|name| name.names(group, it)))?;

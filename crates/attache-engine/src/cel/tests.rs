@@ -68,7 +68,7 @@ fn conditions_of_every_kind_hold() {
         "[1].all(spec, .spec.a == 1)",
         "[[1, 2], [3]].map(l, l.map(x, x * x)) == [[1, 4], [9]]",
         "spec == spec && size(spec) == 9",
-        // An error does not matter beside what decides anyhow.
+        // An error does not matter if the other operand decides.
         "spec.missing == 1 || true",
         "'gold'.matches('G') || 'gold'.matches('(?i)G')",
     ] {
@@ -177,7 +177,7 @@ fn work_is_bounded() {
     let doubling = "['x']".to_owned() + &".map(x, x + x)".repeat(25);
     for text in [
         nested.clone(),
-        // The error of an empty budget is absorbed, the end of the work is not.
+        // The expression absorbs the error of an empty budget, but evaluation still ends.
         format!("{nested} || true"),
         format!("!{nested}").replace(".all(", ".exists(").replace("true", "false"),
         "spec.list.all(a, spec.list.all(b, true))".to_owned(),
@@ -248,7 +248,7 @@ fn holds_metered(condition: &CelCondition, spec: &Value) -> Result<bool, EvalErr
     result
 }
 
-/// Checks what holds for every text: it compiles or not, and is true or not, within the budget and always the same.
+/// Checks that any text compiles or fails, and evaluates within the budget, always with the same result.
 fn survives(text: &str) {
     match CelCondition::compile(text) {
         Err(error) => {

@@ -1,8 +1,8 @@
-//! Some of the levels.
+//! A set of levels.
 
 use crate::topology::{Level, NodeId, Topology};
 
-/// A bit for each: whether a node is at one of them is asked for every node.
+/// One bit for each level: every node is tested for membership.
 #[derive(Clone, Copy, Debug)]
 pub struct Levels(u32);
 
@@ -15,13 +15,13 @@ impl Levels {
         self.0 >> level as u32 & 1 == 1
     }
 
-    /// The stretch of a topology's order in which all nodes at these levels are, with what stands between them.
+    /// The shortest slice of the topology's order that contains all nodes at these levels, and possibly others.
     pub fn span(self, topology: &Topology) -> &[NodeId] {
         let (order, deepest) = (topology.order(), topology.deepest());
         let (lowest, highest) = (self.0.trailing_zeros() as usize, self.0.checked_ilog2().unwrap_or(0) as usize);
         let rank = |node: &NodeId| topology.rank(deepest, *node);
         let start = order.partition_point(|node| rank(node) < lowest);
-        // A backend can be an object of an own kind, and those have the last ranks.
+        // A backend can be an object of a custom kind, and custom kinds have the last ranks.
         let last = match highest >= Level::Backend as usize {
             true => topology.last_rank(),
             false => highest + 2 * deepest as usize,

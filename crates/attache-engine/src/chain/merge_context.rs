@@ -1,23 +1,26 @@
-//! How nodes change the way in which policies merge.
+//! How the nodes of a chain change the merging of policies.
 
 use crate::kinds::{PatternStep, PolicyKind, Strategy};
 use crate::object::Objects;
 use crate::topology::{Level, NodeId, Topology};
 use crate::value::Value;
 
-/// What the nodes of a chain change about how policies merge. Chains with equal contexts can be shared.
+/// Changes to the merging of policies that the nodes of a chain make. Chains with equal contexts can be shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MergeContext {
-    /// The position in the kind's `strategy_on` of the strategy that counts instead of the kind's.
+    /// The index in the kind's `strategy_on` of the strategy that replaces the kind's own.
     strategy: Option<u16>,
     /// Bit `n` is set if the rule itself sets what the kind's `yields_to_rule[n]` names.
     rule_sets: u64,
+    /// The port of the listener, if the kind has settings for ports. Zero if the listener has none.
+    port: Option<u16>,
 }
 
 impl MergeContext {
     /// Whether nodes can change how policies of a kind merge.
     pub fn applies_to(kind: &PolicyKind) -> bool {
-        !kind.merging.strategy_on.is_empty() || !kind.merging.yields_to_rule.is_empty()
+        let merging = &kind.merging;
+        !merging.strategy_on.is_empty() || !merging.yields_to_rule.is_empty() || merging.per_port.is_some()
     }
 
     /// What one node changes.
@@ -27,7 +30,7 @@ impl MergeContext {
             Level::Route => {
                 let id = topology.id(objects, node);
                 let own = kind.merging.strategy_on.iter().find(|(name, _)| name.is(&id.group, &id.kind));
-                // The first with the same strategy, so that kinds of routes with one strategy share chains.
+                // The first index with this strategy, so that kinds of routes with one strategy share chains.
                 let first =
                     own.and_then(|(_, own)| kind.merging.strategy_on.iter().position(|(_, other)| other == own));
                 context.strategy = first.and_then(|position| u16::try_from(position).ok());
@@ -38,19 +41,32 @@ impl MergeContext {
                     context.rule_sets |= u64::from(is_set(rule, yielding.path.steps())) << i;
                 }
             }
+            Level::Listener if kind.merging.per_port.is_some() => {
+                let port = topology.section_value(objects, node).and_then(|listener| listener.get("port")?.as_int());
+                context.port = Some(port.and_then(|port| u16::try_from(port).ok()).unwrap_or_default());
+            }
             _ => {}
         }
         context
     }
 
-    /// Both of two contexts, of which this is the lower one.
+    /// Combines two contexts, of which `self` is the lower one.
     pub fn and(self, above: MergeContext) -> MergeContext {
-        MergeContext { strategy: self.strategy.or(above.strategy), rule_sets: self.rule_sets | above.rule_sets }
+        MergeContext {
+            strategy: self.strategy.or(above.strategy),
+            rule_sets: self.rule_sets | above.rule_sets,
+            port: self.port.or(above.port),
+        }
     }
 
-    /// The strategy that counts instead of the kind's.
+    /// The strategy that replaces the kind's own.
     pub fn strategy(self, kind: &PolicyKind) -> Option<&Strategy> {
         kind.merging.strategy_on.get(usize::from(self.strategy?)).map(|(_, strategy)| strategy)
+    }
+
+    /// The port of the listener, if the kind has settings for ports.
+    pub fn port(self) -> Option<u16> {
+        self.port
     }
 
     /// Whether the rule itself sets what the kind's `yields_to_rule[n]` names.
@@ -59,7 +75,7 @@ impl MergeContext {
     }
 }
 
-/// Whether something is at a path that a pattern names.
+/// Whether a pattern matches a path that has a value.
 fn is_set(value: &Value, steps: &[PatternStep]) -> bool {
     match steps {
         [] => !value.is_null(),

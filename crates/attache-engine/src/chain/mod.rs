@@ -1,5 +1,5 @@
-//! Chains: the policies that meet at a node, from the root down. Interned, so that a hundred thousand routes
-//! without policies of their own share one.
+//! Chains: the policies that apply together at a node, from the root down. They are interned: a hundred thousand routes
+//! without policies of their own share one chain.
 
 mod hierarchy;
 mod levels;
@@ -9,7 +9,7 @@ mod sets;
 use crate::persistent::{PersistentIndex, PersistentVec, hash};
 use crate::topology::NodeId;
 
-pub use hierarchy::{Hierarchy, HierarchyEntry, ParentEdge, Shape, is_effective_target};
+pub use hierarchy::{EdgeTraffic, Hierarchy, HierarchyEntry, HierarchyShape, ParentEdge, is_effective_target};
 pub use levels::Levels;
 pub use merge_context::MergeContext;
 pub use sets::{ChainSets, SetId};
@@ -28,12 +28,16 @@ impl ChainId {
 pub enum Link {
     /// The policies on this node.
     Node(NodeId),
-    /// From here on, the chain is for requests from this Namespace. Those from others have a chain of their own.
+    /// From here on, the chain is for requests from this Namespace. Requests from other Namespaces have other chains.
     From(NodeId),
     /// From here on, policies merge in this context.
     Context(MergeContext),
-    /// From here on, the chain is for requests from this Namespace, and there are no others.
+    /// From here on, the chain is for requests from this Namespace, and no other chain continues from here.
     Only(NodeId),
+    /// The chain is for requests through this Gateway or mesh Service, whose controller does not handle the policies.
+    Unhandled(NodeId),
+    /// The policies merge into fields of this target.
+    Target(NodeId),
 }
 
 impl Link {
@@ -41,14 +45,14 @@ impl Link {
     pub fn node(self) -> Option<NodeId> {
         match self {
             Link::Node(node) => Some(node),
-            Link::From(_) | Link::Only(_) | Link::Context(_) => None,
+            Link::From(_) | Link::Only(_) | Link::Context(_) | Link::Unhandled(_) | Link::Target(_) => None,
         }
     }
 
     /// The Namespace to whose requests the link limits the chain.
     pub fn from(self) -> Option<NodeId> {
         match self {
-            Link::Node(_) | Link::Context(_) => None,
+            Link::Node(_) | Link::Context(_) | Link::Unhandled(_) | Link::Target(_) => None,
             Link::From(namespace) | Link::Only(namespace) => Some(namespace),
         }
     }
@@ -57,7 +61,7 @@ impl Link {
 /// All chains of one kind, each stored as its last link and the chain above it.
 #[derive(Clone, Debug)]
 pub struct Chains {
-    /// The chain above, and what this one adds. The empty chain is its own parent, and its link is never used.
+    /// The parent chain and the added link; `None` for a free id. The empty chain is its own parent, and its link is unused.
     links: PersistentVec<Option<(ChainId, Link)>>,
     by_link: PersistentIndex,
 }
@@ -70,12 +74,12 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// Not even the empty chain: what is left where chains were taken away for a while.
+    /// No chains, not even the empty one.
     pub fn none() -> Chains {
         Chains { links: PersistentVec::default(), by_link: PersistentIndex::default() }
     }
 
-    /// The chain that goes on with a link; if there is none yet, it becomes the one at `free`.
+    /// The chain that extends `chain` by a link. A new chain gets the id that `free` returns.
     pub fn push(&mut self, chain: ChainId, link: Link, free: impl FnOnce(&Self) -> ChainId) -> ChainId {
         if let Some(known) = self.find(chain, link) {
             return known;
@@ -87,12 +91,12 @@ impl Chains {
         id
     }
 
-    /// The next that was never used.
+    /// The lowest id that was never used.
     pub fn next(&self) -> ChainId {
         ChainId(self.links.len() as u32)
     }
 
-    /// Removes a chain. Returns the one above it and the link that it added.
+    /// Removes a chain. Returns its parent and the link that it added.
     pub fn remove(&mut self, chain: ChainId) -> Option<(ChainId, Link)> {
         let (above, link) = self.links.get(chain.0 as usize).copied().flatten()?;
         let links = &self.links;
@@ -101,7 +105,7 @@ impl Chains {
         Some((above, link))
     }
 
-    /// The chain that goes on with a link, if there is one.
+    /// The chain that extends `chain` by a link, if it exists.
     pub fn find(&self, chain: ChainId, link: Link) -> Option<ChainId> {
         let is_it = |at: u32| self.links[at as usize] == Some((chain, link));
         self.by_link.find(hash(&Some((chain, link))), is_it).map(ChainId)
@@ -111,7 +115,7 @@ impl Chains {
         self.links.get(chain.0 as usize).is_some_and(Option::is_some)
     }
 
-    /// Every chain but the empty one, with the one above it and the link that it adds.
+    /// Every chain but the empty one, with its parent and the link that it adds.
     pub fn iter(&self) -> impl Iterator<Item = (ChainId, ChainId, Link)> + '_ {
         let links = self.links.iter().enumerate().skip(1);
         links.filter_map(|(at, link)| link.map(|(above, link)| (ChainId(at as u32), above, link)))
@@ -140,15 +144,31 @@ impl Chains {
         self.links(chain).find_map(Link::from)
     }
 
+    /// The Gateway or mesh Service whose controller does not handle the policies of a chain.
+    pub fn unhandled(&self, chain: ChainId) -> Option<NodeId> {
+        self.links(chain).find_map(|link| match link {
+            Link::Unhandled(root) => Some(root),
+            _ => None,
+        })
+    }
+
+    /// The target into whose fields the policies of a chain merge.
+    pub fn target(&self, chain: ChainId) -> Option<NodeId> {
+        self.links(chain).find_map(|link| match link {
+            Link::Target(target) => Some(target),
+            _ => None,
+        })
+    }
+
     /// The context in which the policies of a chain merge.
     pub fn context(&self, chain: ChainId) -> MergeContext {
         self.links(chain).fold(MergeContext::default(), |context, link| match link {
             Link::Context(above) => context.and(above),
-            Link::Node(_) | Link::From(_) | Link::Only(_) => context,
+            Link::Node(_) | Link::From(_) | Link::Only(_) | Link::Unhandled(_) | Link::Target(_) => context,
         })
     }
 
-    /// One more than the highest id there is.
+    /// One more than the highest id in use.
     pub fn bound(&self) -> usize {
         self.links.len()
     }

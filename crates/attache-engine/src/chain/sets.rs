@@ -1,4 +1,4 @@
-//! Sets of chains with the number of scopes in which each is met, interned: most nodes have what their parents have.
+//! Interned sets of chains, each chain with the number of scopes that have it. Most nodes share the set of their parents.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl ChainSets {
         self.sets.get(id.0 as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// The set of these, where the same chain may come several times; if there is none yet, it becomes the one at `free`.
+    /// The set of these chains, which may repeat. A new set gets the id that `free` returns.
     pub fn intern(&mut self, chains: &mut Vec<(ChainId, u64)>, free: impl FnOnce(&Self) -> SetId) -> SetId {
         chains.sort_unstable_by_key(|(chain, _)| *chain);
         chains.dedup_by(|later, first| {
@@ -55,19 +55,19 @@ impl ChainSets {
         id
     }
 
-    /// The next that was never used.
+    /// The lowest id that was never used.
     pub fn next(&self) -> SetId {
         SetId(self.sets.len() as u32)
     }
 
-    /// Forgets a set.
+    /// Removes a set.
     pub fn remove(&mut self, id: SetId) {
         let sets = &self.sets;
         self.by_set.remove(hash_at(sets, id.0), id.0, |at| hash_at(sets, at));
         *self.sets.entry(id.0 as usize) = None;
     }
 
-    /// One more than the highest id there is.
+    /// One more than the highest id in use.
     pub fn bound(&self) -> usize {
         self.sets.len()
     }

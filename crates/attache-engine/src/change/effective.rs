@@ -1,4 +1,4 @@
-//! Which scopes have another effective policy than before.
+//! Which scopes have a changed effective policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

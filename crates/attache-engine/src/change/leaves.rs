@@ -8,8 +8,8 @@ use crate::fold::{EffectivePolicy, ValueOrigin};
 use crate::object::ObjectRef;
 use crate::value::{Path, Segment, Value};
 
-/// The values that differ between two effective policies. `None` if the policies are the same; an empty list if the same
-/// policies apply in another order.
+/// The values that differ between two effective policies. `None` if the policies are equal; an empty list if the same
+/// policies apply in a different order.
 pub(crate) fn leaf_changes(
     views: [EngineView<'_>; 2],
     effective: [Option<&EffectivePolicy>; 2],
@@ -25,7 +25,7 @@ pub(crate) fn leaf_changes(
     (!leaves.is_empty() || order_differs(views, effective)).then_some(leaves)
 }
 
-/// Whether policies that all apply do so in another order.
+/// Whether the policies of a kind whose policies all apply have a different order.
 fn order_differs(views: [EngineView<'_>; 2], effective: [Option<&EffectivePolicy>; 2]) -> bool {
     let [before, after] = [0, 1].map(|side| {
         let applied = effective[side].into_iter().flat_map(|effective| &effective.applied);
@@ -44,7 +44,7 @@ fn leaves(view: EngineView<'_>, effective: &EffectivePolicy) -> Vec<(LeafPath, L
             found.push((LeafPath::Field(path), Leaf { value: value.clone(), policies }));
         });
     }
-    // A policy whose items apply one by one is there several times.
+    // A policy whose items apply one by one occurs several times.
     let mut applied: BTreeMap<&ObjectRef, Vec<Value>> = BTreeMap::new();
     for it in &effective.applied {
         applied.entry(view.policy_ref(it.policy)).or_default().push(it.spec.clone());

@@ -3,6 +3,7 @@
 //! ```text
 //! two engines ─→ effective   which scopes have another effective policy
 //!             │     └ leaves   which of its values differ, and who sets them
+//!             │     └ impact   how many routes and backends are in those scopes
 //!             └→ status      which policies have another status, and which targets are affected by other policies
 //! ```
 //!
@@ -10,6 +11,7 @@
 //! mean the same on both sides. They are written as text only where they are shown.
 
 mod effective;
+mod impact;
 mod leaves;
 mod status;
 
@@ -24,10 +26,12 @@ use crate::value::{Path, Value};
 
 pub use crate::model::ScopeRef;
 pub(crate) use effective::{changes_at, effective_changes};
+pub(crate) use impact::AffectedObjects;
+pub use impact::Impact;
 pub(crate) use leaves::leaf_changes;
 pub(crate) use status::{AffectedTargets, same_status, status_changes, target_changes};
 
-/// Scopes that have one effective policy before the change and another one after it.
+/// Scopes whose effective policy changed.
 #[derive(Clone, Debug)]
 pub struct EffectiveChange {
     /// The kind of the policies.
@@ -38,7 +42,7 @@ pub struct EffectiveChange {
     pub before: Option<Arc<EffectivePolicy>>,
     /// The effective policy after the change. `None` where the scope no longer exists, or has no policy.
     pub after: Option<Arc<EffectivePolicy>>,
-    /// The values that differ, sorted by path. Empty where the same policies apply in another order.
+    /// The values that differ, sorted by path. Empty if the same policies apply in a different order.
     pub leaves: Vec<LeafChange>,
 }
 
@@ -76,7 +80,7 @@ impl fmt::Display for LeafPath {
 pub struct Leaf {
     /// The value.
     pub value: Value,
-    /// The policies that set the value. Several, sorted, where each sets a part of it. None if it is set by no policy.
+    /// The policies that set the value. Several, sorted, if each sets a part of it; none if no policy sets it.
     pub policies: Vec<ObjectRef>,
 }
 
@@ -92,15 +96,15 @@ pub struct StatusChange {
 }
 
 impl StatusChange {
-    /// Whether the policy is refused, or enforced, in another way than before. If not, only the number of scopes or the
-    /// message differs.
+    /// Whether the refusal or the enforcement of the policy changed. If not, only the number of scopes or the message
+    /// differs.
     pub fn is_significant(&self) -> bool {
         let summary = |status: &Option<PolicyStatus>| status.as_ref().map(|it| (it.refused, it.enforcement));
         summary(&self.before) != summary(&self.after)
     }
 }
 
-/// A target that is affected by other policies than before.
+/// A target whose affecting policies changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetChange {
     /// The target.

@@ -1,4 +1,4 @@
-//! Which policies have another status than before, and which targets are affected by other policies.
+//! Which policies have a changed status, and which targets have a changed set of affecting policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub(crate) fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChang
     changed.map(|(policy, [before, after])| StatusChange { policy: policy.clone(), before, after }).collect()
 }
 
-/// Whether two statuses of a policy, one of each engine, say the same.
+/// Whether two statuses of a policy, one from each engine, are equivalent.
 pub(crate) fn same_status(engines: [&Engine; 2], [was, is]: [&PolicyStatus; 2]) -> bool {
     fn names<'e>(engine: &'e Engine, status: &'e PolicyStatus) -> impl Iterator<Item = &'e ObjectRef> {
         status.by.iter().map(|policy| engine.policy_id(*policy))

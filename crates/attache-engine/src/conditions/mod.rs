@@ -2,99 +2,191 @@
 //!
 //! A kind's [`StatusTemplate`](crate::kinds::StatusTemplate) lists conditions, each for some states of a policy. The first
 //! template of a type whose state holds becomes a condition: placeholders such as `{by}` are filled in.
+//!
+//! ```text
+//! scopes, or targets ─→ coexistence, target_relations   which policies are overridden or merged with others
+//! status, details    ─→ policy_facts                    the conditions of a policy, over all ancestors or for one
+//!                       notes                           where the conditions differ from what is in force
+//! affected targets   ─→ target_reports                  the conditions of targets, or their annotations
+//! ```
 
 mod coexistence;
+mod notes;
+mod policy_facts;
+mod target_relations;
+mod target_reports;
 
 use std::collections::BTreeSet;
 
 use crate::attachment::RejectionReason;
 use crate::engine::Engine;
-use crate::kinds::{ConditionStatus, ConditionTemplate, KindId, PolicyKind, PolicyState};
+use crate::kinds::{ConditionTemplate, KindId, PolicyKind, PolicyRelations};
 use crate::object::ObjectRef;
-use crate::policy::{PolicyId, TargetSpec};
-use crate::status::{Enforcement, PolicyStatus, TargetStatus};
+use crate::policy::PolicyId;
+use crate::status::{AncestorSets, AncestorStatus, MAX_ANCESTORS, PolicyDetails, PolicyStatus, SupersededParts};
 use crate::topology::{Level, NodeId};
 use coexistence::Coexistence;
+use policy_facts::PolicyFacts;
+use target_relations::TargetRelations;
 
-/// A condition as Kubernetes has it, without the time of the last transition, which only the writer knows.
+pub use notes::StatusNote;
+pub use target_reports::TargetReport;
+
+/// A Kubernetes condition, without the time of the last transition, which only the writer knows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StatusCondition {
     /// The type of the condition: `Accepted`.
     pub r#type: String,
     /// Whether its status is `True`; otherwise it is `False`.
     pub is_true: bool,
-    /// One word for why.
+    /// The reason, as one word.
     pub reason: String,
-    /// Why, for people.
+    /// A message for users.
     pub message: String,
     /// The generation of the object that the condition is about.
     pub observed_generation: Option<i64>,
 }
 
-/// The target that the conditions of a policy speak of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct ReportedTarget {
-    /// The type of target that templates distinguish by.
-    target_type: String,
-    kind: String,
-    namespace: String,
-    name: String,
-    section: String,
+/// What the status of a policy reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyReport {
+    /// The conditions over all ancestors, sorted by type.
+    pub conditions: Vec<StatusCondition>,
+    /// The conditions for each ancestor, in the order of [`PolicyDetails::ancestors`].
+    pub ancestors: Vec<(AncestorStatus, Vec<StatusCondition>)>,
+    /// The parts of the policy that are not in force, by the policy that they lost to.
+    pub superseded: Vec<SupersededParts>,
+    /// Where the conditions, as the controller of the kind writes them, differ from what is in force.
+    pub notes: Vec<StatusNote>,
 }
 
-/// What the placeholders of a policy's conditions are filled with.
-struct PolicyFacts<'a> {
-    engine: &'a Engine,
-    kind: &'a PolicyKind,
-    status: &'a PolicyStatus,
-    coexistence: &'a Coexistence,
-    target: ReportedTarget,
+/// The relations that the status of a policy mentions.
+enum Relations {
+    /// To the policies that it meets.
+    Met,
+    /// To the policies on targets above or below.
+    ByTarget(TargetRelations),
 }
 
 impl Engine {
-    /// The conditions of each policy, sorted by type.
-    pub fn policy_conditions(&self, statuses: &[PolicyStatus]) -> Vec<Vec<StatusCondition>> {
+    /// What the status of each policy reports.
+    pub fn policy_reports(&self, statuses: &[PolicyStatus]) -> Vec<PolicyReport> {
         let kinds: BTreeSet<KindId> =
             statuses.iter().map(|status| self.kinds().leader(self.policy(status.policy).kind)).collect();
-        let (coexistences, alone) = (self.coexistences(kinds), Coexistence::default());
-        let conditions = |status: &PolicyStatus| {
-            let facts = PolicyFacts {
-                engine: self,
-                kind: self.kinds().get(self.policy(status.policy).kind),
-                status,
-                coexistence: coexistences.get(&status.policy).unwrap_or(&alone),
-                target: self.reported_target(status),
+        let met = self.coexistences(kinds.iter().copied());
+        let by_targets = kinds.into_iter().filter(|kind| has_target_relations(self.kinds().get(*kind)));
+        let by_targets = self.target_relations(by_targets);
+        let details = self.policy_details(statuses);
+        let (mut sets, alone) = (AncestorSets::new(self.topology()), Coexistence::default());
+        let report = |(status, details): (&PolicyStatus, PolicyDetails)| {
+            let met = met.get(&status.policy).unwrap_or(&alone);
+            let reported = match has_target_relations(self.kinds().get(self.policy(status.policy).kind)) {
+                true => Relations::ByTarget(by_targets.get(&status.policy).cloned().unwrap_or_default()),
+                false => Relations::Met,
             };
-            facts.conditions()
+            self.report(status, details, met, &reported, &mut sets)
         };
-        statuses.iter().map(conditions).collect()
+        statuses.iter().zip(details).map(report).collect()
     }
 
-    /// The conditions of a target, one for each kind of policy that affects it.
-    pub fn target_conditions(&self, status: &TargetStatus) -> Vec<StatusCondition> {
-        let owner = self.topology()[status.target].owner.object();
-        let observed_generation = owner.and_then(|owner| self.objects()[owner].generation());
-        let mut conditions = Vec::new();
-        // Policies are sorted by kind.
-        for policies in status.affected_by.chunk_by(|a, b| self.policy(*a).kind == self.policy(*b).kind) {
-            let Some(first) = policies.first() else { continue };
-            let kind = self.kinds().get(self.policy(*first).kind);
-            let placeholder = |name: &str| match name {
-                "kind" => Some(kind.kind.to_string()),
-                "by" => Some(self.policy_names(policies.iter().copied())),
-                _ => None,
+    /// The report of one policy. `met` are the policies that it meets, `relations` those that its status mentions.
+    fn report(
+        &self,
+        status: &PolicyStatus,
+        details: PolicyDetails,
+        met: &Coexistence,
+        relations: &Relations,
+        sets: &mut AncestorSets<'_>,
+    ) -> PolicyReport {
+        let kind = self.kinds().get(self.policy(status.policy).kind);
+        let PolicyDetails { superseded, ancestors, is_truncated } = details;
+        let refused = reported_refusal(kind, status, &ancestors);
+        let on_all_targets = match relations {
+            Relations::Met => None,
+            Relations::ByTarget(relations) => Some(relations.on_all()),
+        };
+        let reported = on_all_targets.as_ref().unwrap_or(met);
+        let facts = PolicyFacts::new(self, kind, status, refused, &superseded, reported);
+        let mut report = PolicyReport {
+            conditions: facts.conditions(),
+            notes: notes::find(status, refused, met, reported, &ancestors),
+            ancestors: Vec::with_capacity(ancestors.len()),
+            superseded: Vec::new(),
+        };
+        report.notes.extend(notes::known(&facts));
+        let is_single = ancestors.len() == 1;
+        let own: Vec<NodeId> = ancestors.iter().filter_map(|ancestor| ancestor.node).collect();
+        let mut on_own: Vec<(NodeId, Vec<StatusCondition>)> = Vec::new();
+        for ancestor in ancestors {
+            let refused = ancestor_refusal(kind, &ancestor.status);
+            let filtered = match relations {
+                Relations::Met => (!is_single).then(|| met.at_ancestor(&ancestor, sets)),
+                Relations::ByTarget(relations) => Some(self.relations_at(relations, &ancestor)),
             };
-            let template = &kind.status.affected;
-            conditions.push(StatusCondition {
-                r#type: fill(&template.r#type, placeholder),
-                is_true: true,
-                reason: fill(&template.reason, placeholder),
-                message: fill(&template.message, placeholder),
-                observed_generation,
-            });
+            let reported = filtered.as_ref().unwrap_or(reported);
+            let listeners = self.reported_listeners(&ancestor, reported);
+            let facts = PolicyFacts::new(self, kind, &ancestor.status, refused, &ancestor.superseded, reported);
+            let is_for_all = |template: &ConditionTemplate| listeners.is_empty() || !template.per_listener;
+            let conditions = facts.some_conditions(is_for_all);
+            let mut per_listener = Vec::new();
+            for listener in listeners {
+                let (reported, ancestor) = (reported.at_listener(listener), self.at_listener(&ancestor, listener));
+                let facts = PolicyFacts::new(self, kind, &ancestor.status, refused, &[], &reported);
+                let conditions = facts.some_conditions(|template| template.per_listener);
+                match own.contains(&listener) {
+                    true => on_own.push((listener, conditions)),
+                    false => per_listener.push((ancestor, conditions)),
+                }
+            }
+            report.ancestors.push((ancestor, conditions));
+            report.ancestors.extend(per_listener.into_iter().filter(|(_, conditions)| !conditions.is_empty()));
         }
-        conditions.sort();
-        conditions
+        for (listener, conditions) in on_own {
+            let Some((_, known)) = report.ancestors.iter_mut().find(|(it, _)| it.node == Some(listener)) else {
+                continue;
+            };
+            known.retain(|it| conditions.iter().all(|other| other.r#type != it.r#type));
+            known.extend(conditions);
+            known.sort();
+        }
+        let is_truncated = is_truncated || report.ancestors.len() > MAX_ANCESTORS;
+        report.ancestors.truncate(MAX_ANCESTORS);
+        if let Some((ancestor, conditions)) = report.ancestors.last_mut().filter(|_| is_truncated) {
+            conditions.push(self.aggregated(ancestor.status.policy));
+            conditions.sort();
+        }
+        report.superseded = superseded;
+        report
+    }
+
+    /// The listeners of a Gateway or ListenerSet on which a policy is reported as merged with another.
+    fn reported_listeners(&self, ancestor: &AncestorStatus, reported: &Coexistence) -> Vec<NodeId> {
+        let is_its = |listener: &&NodeId| Some(self.topology().whole(**listener)) == ancestor.node;
+        reported.merged_at.keys().filter(is_its).copied().collect()
+    }
+
+    /// The same status for a listener of the ancestor.
+    fn at_listener(&self, ancestor: &AncestorStatus, listener: NodeId) -> AncestorStatus {
+        AncestorStatus {
+            ancestor: self.view().node_ref(listener),
+            node: Some(listener),
+            superseded: Vec::new(),
+            ..ancestor.clone()
+        }
+    }
+
+    /// The condition of the last ancestor if there are more than a status can have.
+    fn aggregated(&self, policy: PolicyId) -> StatusCondition {
+        StatusCondition {
+            r#type: "Aggregated".to_owned(),
+            is_true: true,
+            reason: "Aggregated".to_owned(),
+            message: format!(
+                "Ancestors have been truncated because the number of policy ancestors exceeds {}.",
+                MAX_ANCESTORS
+            ),
+            observed_generation: self.policy_object(policy).generation(),
+        }
     }
 
     /// `namespace/name` of policies, separated by spaces.
@@ -107,14 +199,7 @@ impl Engine {
         names.collect::<Vec<_>>().join(" ")
     }
 
-    /// Nodes in the order of the names of their objects, sections as they are listed in the object.
-    fn sorted_nodes(&self, nodes: &BTreeSet<NodeId>) -> Vec<NodeId> {
-        let mut nodes: Vec<NodeId> = nodes.iter().copied().collect();
-        nodes.sort_by_key(|node| (self.topology().id(self.objects(), *node), *node));
-        nodes
-    }
-
-    /// What templates call a node: by the level of a section or a route, and by the kind of any other object.
+    /// The name of a node in templates: the level of a section or a route, or the kind of any other object.
     fn target_type(&self, node: NodeId) -> String {
         let topology = self.topology();
         let owner = topology[topology.whole(node)].level;
@@ -127,170 +212,26 @@ impl Engine {
             _ => topology.id(self.objects(), node).kind.to_string(),
         }
     }
-
-    /// The first target on which the policy conflicts with another, or else the first that it names.
-    fn reported_target(&self, status: &PolicyStatus) -> ReportedTarget {
-        let topology = self.topology();
-        if status.refused == Some(RejectionReason::Conflicted) {
-            let nodes: BTreeSet<NodeId> = self.rivals(status.policy).map(|(node, _)| node).collect();
-            if let Some(&node) = self.sorted_nodes(&nodes).first() {
-                let id = topology.id(self.objects(), node);
-                return ReportedTarget {
-                    target_type: self.target_type(node),
-                    kind: id.kind.to_string(),
-                    namespace: id.namespace.to_string(),
-                    name: id.name.to_string(),
-                    section: topology[node].section.as_ref().map(ToString::to_string).unwrap_or_default(),
-                };
-            }
-        }
-        let own = &self.policy_id(status.policy).namespace;
-        match self.policy(status.policy).targets.first().map(|target| &target.spec) {
-            Some(TargetSpec::Object { kind, namespace, name, section, .. }) => ReportedTarget {
-                target_type: if section.is_some() { "Section".to_owned() } else { kind.to_string() },
-                kind: kind.to_string(),
-                namespace: namespace.as_ref().unwrap_or(own).to_string(),
-                name: name.to_string(),
-                section: section.as_ref().map(ToString::to_string).unwrap_or_default(),
-            },
-            Some(TargetSpec::OwnNamespace | TargetSpec::Chosen(_)) => {
-                ReportedTarget { target_type: "Chosen".to_owned(), ..ReportedTarget::default() }
-            }
-            Some(TargetSpec::Selected(_) | TargetSpec::Host(_)) | None => ReportedTarget::default(),
-        }
-    }
 }
 
-impl PolicyFacts<'_> {
-    /// The first condition of each type whose template holds, sorted by type.
-    fn conditions(&self) -> Vec<StatusCondition> {
-        let observed_generation = self.engine.policy_object(self.status.policy).generation();
-        let mut conditions: Vec<StatusCondition> = Vec::new();
-        for template in &self.kind.status.conditions {
-            let is_known = conditions.iter().any(|known| known.r#type == template.r#type);
-            if is_known || !self.applies(template) {
-                continue;
-            }
-            let placeholder = |name: &str| self.placeholder(name, template);
-            conditions.push(StatusCondition {
-                r#type: template.r#type.to_string(),
-                is_true: template.status == ConditionStatus::True,
-                reason: fill(&template.reason, placeholder),
-                message: fill(&template.message, placeholder),
-                observed_generation,
-            });
-        }
-        conditions.sort();
-        conditions
-    }
-
-    fn applies(&self, template: &ConditionTemplate) -> bool {
-        let is_for_target =
-            template.targets.is_empty() || template.targets.iter().any(|it| *it == self.target.target_type);
-        is_for_target
-            && template.when.iter().any(|state| holds(*state, self.status, self.coexistence))
-            && (template.places.is_empty() || !self.places(template).is_empty())
-    }
-
-    /// What is written in the place of `{name}`.
-    fn placeholder(&self, name: &str, template: &ConditionTemplate) -> Option<String> {
-        let (engine, status) = (self.engine, self.status);
-        Some(match name {
-            "kind" => self.kind.kind.to_string(),
-            "policy" => engine.policy_names([status.policy]),
-            "reason" => status.refused.map_or("Accepted", RejectionReason::name).to_owned(),
-            "message" => status.message(),
-            "errors" => match &engine.policy(status.policy).invalid {
-                Some(invalid) => invalid.message.clone(),
-                None => status.message(),
-            },
-            "by" => engine.policy_names(status.by.iter().copied()),
-            "with" => engine.policy_names(self.coexistence.merged_higher.iter().copied()),
-            "places" => self.places(template),
-            "sections" => {
-                let nodes = engine.sorted_nodes(self.other_nodes(template));
-                let sections = nodes.iter().filter_map(|node| engine.topology()[*node].section.as_deref());
-                sections.collect::<Vec<_>>().join(" ")
-            }
-            "targetKind" => self.target.kind.clone(),
-            "targetNamespace" => self.target.namespace.clone(),
-            "target" => self.target.name.clone(),
-            "section" => self.target.section.clone(),
-            _ => return None,
-        })
-    }
-
-    /// The nodes of the policies that a template speaks of.
-    fn other_nodes(&self, template: &ConditionTemplate) -> &BTreeSet<NodeId> {
-        match template.when.contains(&PolicyState::MergedWithLower) {
-            true => &self.coexistence.merged_lower,
-            false => &self.coexistence.overridden_by,
-        }
-    }
-
-    /// `these routes: [a b] and these route rules: [c]`, in the order of the template.
-    fn places(&self, template: &ConditionTemplate) -> String {
-        let (engine, topology) = (self.engine, self.engine.topology());
-        let nodes = engine.sorted_nodes(self.other_nodes(template));
-        let mut parts = Vec::new();
-        for (target_type, title) in template.places.iter() {
-            let names = nodes.iter().filter(|node| engine.target_type(**node) == *target_type).map(|node| {
-                let id = topology.id(engine.objects(), *node);
-                match &topology[*node].section {
-                    Some(section) if target_type == "RouteRule" => section.to_string(),
-                    Some(section) => format!("{}/{}/{section}", id.namespace, id.name),
-                    None => format!("{}/{}", id.namespace, id.name),
-                }
-            });
-            let names: Vec<String> = names.collect();
-            if !names.is_empty() {
-                parts.push(format!("{title}: [{}]", names.join(" ")));
-            }
-        }
-        parts.join(" and ")
-    }
+fn has_target_relations(kind: &PolicyKind) -> bool {
+    kind.status.relations == PolicyRelations::Targets
 }
 
-/// Whether a policy is in a state.
-fn holds(state: PolicyState, status: &PolicyStatus, coexistence: &Coexistence) -> bool {
-    let is_accepted = status.refused.is_none();
-    let is = |enforcement| is_accepted && status.enforcement == enforcement;
-    match state {
-        PolicyState::Accepted => is_accepted,
-        PolicyState::Conflicted => status.refused == Some(RejectionReason::Conflicted),
-        PolicyState::Invalid => status.refused == Some(RejectionReason::Invalid),
-        PolicyState::TargetNotFound => status.refused == Some(RejectionReason::TargetNotFound),
-        PolicyState::RefNotPermitted => status.refused == Some(RejectionReason::RefNotPermitted),
-        PolicyState::Enforced => is(Enforcement::Enforced),
-        PolicyState::PartiallyEnforced => is(Enforcement::PartiallyEnforced),
-        PolicyState::Overridden => is(Enforcement::Overridden),
-        PolicyState::NotEnforced => is(Enforcement::NotEnforced),
-        PolicyState::OverriddenSomewhere => is_accepted && !coexistence.overridden_by.is_empty(),
-        PolicyState::Merged => is_accepted && coexistence.is_merged(),
-        PolicyState::MergedWithHigher => is_accepted && !coexistence.merged_higher.is_empty(),
-        PolicyState::MergedWithLower => is_accepted && !coexistence.merged_lower.is_empty(),
-    }
+/// Why a policy is reported as not accepted for an ancestor.
+fn ancestor_refusal(kind: &PolicyKind, status: &PolicyStatus) -> Option<RejectionReason> {
+    status.refused.or_else(|| status.main_refusal().filter(|_| kind.status.refused_by_one_target))
 }
 
-/// A text with each `{name}` replaced by its placeholder's value. Unknown names stay as they are.
-fn fill(template: &str, placeholder: impl Fn(&str) -> Option<String>) -> String {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
-        text.push_str(before);
-        let found = after.split_once('}').and_then(|(name, behind)| Some((placeholder(name)?, behind)));
-        match found {
-            Some((value, behind)) => {
-                text.push_str(&value);
-                rest = behind;
-            }
-            None => {
-                text.push('{');
-                rest = after;
-            }
-        }
+/// Why a policy is reported as not accepted for all of its ancestors.
+fn reported_refusal(kind: &PolicyKind, status: &PolicyStatus, ancestors: &[AncestorStatus]) -> Option<RejectionReason> {
+    if status.refused.is_some() || !kind.status.refused_by_one_target {
+        return status.refused;
     }
-    text + rest
+    let existing = ancestors.iter().filter(|ancestor| ancestor.node.is_some());
+    let refusals: Option<Vec<RejectionReason>> =
+        existing.map(|ancestor| ancestor_refusal(kind, &ancestor.status)).collect();
+    refusals?.first().copied()
 }
 
 #[cfg(test)]

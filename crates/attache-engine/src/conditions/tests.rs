@@ -2,6 +2,7 @@
 
 use crate::fixture::{ROUTED_SERVICE, engine, kind, node, policy};
 
+use super::policy_facts::fill;
 use super::*;
 
 /// A kind with these condition templates.
@@ -19,7 +20,7 @@ fn conditions(documents: &[&str]) -> Vec<String> {
     let shown = |it: &StatusCondition| {
         format!("{}={} {}: {}", it.r#type, if it.is_true { "True" } else { "False" }, it.reason, it.message)
     };
-    engine.policy_conditions(&statuses)[0].iter().map(shown).collect()
+    engine.policy_reports(&statuses)[0].conditions.iter().map(shown).collect()
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn a_target_has_a_condition_for_each_kind_that_affects_it() {
     let engine = engine(&[ROUTED_SERVICE, &reporting(""), &policy("p", "Gateway/g", "a: 1")].concat());
     let rule = node(&engine, "HTTPRoute/default/r#rule-1");
     let status = engine.target_statuses().into_iter().find(|it| it.target == rule).unwrap();
-    let conditions = engine.target_conditions(&status);
+    let conditions = engine.target_reports(&[status]).remove(0).conditions;
     let types: Vec<&str> = conditions.iter().map(|it| it.r#type.as_str()).collect();
     assert_eq!(types, ["attache.dev/TestPolicyAffected"]);
     assert!(conditions[0].message.contains("default/p"), "{}", conditions[0].message);

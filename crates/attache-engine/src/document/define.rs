@@ -4,13 +4,13 @@
 ///
 /// Doc comments describe fields to the users of the document. `#[field]` says
 /// - the name of the field in the document: `#[field("targetRefs")]`;
-/// - whether it must be there: `#[field("kind", required)]`;
-/// - its default, where it is not that of the type: `#[field("sections", default = true)]`;
-/// - what holds without it, for the documentation, where the value itself does not say it:
+/// - whether it is required: `#[field("kind", required)]`;
+/// - its default, if it is not that of the type: `#[field("sections", default = true)]`;
+/// - its default in words, for the documentation, if the value is not self-explanatory:
 ///   `#[field("targets", unset = "every level")]`;
 /// - that it is an object whose fields all have defaults: `#[field("status", nested)]`;
 /// - that the fields of another such struct are fields of this document, too: `#[field(flatten)]`;
-/// - that it is not part of the document, but filled in by the program: `#[field(skip)]`.
+/// - that it is not part of the document, but set by the program: `#[field(skip)]`.
 macro_rules! document {
     (
         $(#[doc = $about:literal])*

@@ -8,11 +8,11 @@ use crate::value::Path;
 #[derive(Clone, Copy, Debug)]
 pub struct Location<'a> {
     parent: Option<&'a Location<'a>>,
-    step: Step<'a>,
+    step: LocationStep<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step<'a> {
+enum LocationStep<'a> {
     Key(&'a str),
     Index(usize),
 }
@@ -20,33 +20,33 @@ enum Step<'a> {
 impl<'a> Location<'a> {
     /// A field at the top of the document.
     pub fn top(field: &'a str) -> Self {
-        Location { parent: None, step: Step::Key(field) }
+        Location { parent: None, step: LocationStep::Key(field) }
     }
 
     /// A field of the object at this location.
     pub fn key(&'a self, field: &'a str) -> Self {
-        Location { parent: Some(self), step: Step::Key(field) }
+        Location { parent: Some(self), step: LocationStep::Key(field) }
     }
 
     /// An item of the list at this location.
     pub fn index(&'a self, index: usize) -> Self {
-        Location { parent: Some(self), step: Step::Index(index) }
+        Location { parent: Some(self), step: LocationStep::Index(index) }
     }
 
     pub fn path(&self) -> Path {
         let parent = self.parent.map(Location::path).unwrap_or_default();
         match self.step {
-            Step::Key(key) => parent.key(key),
-            Step::Index(index) => parent.index(index),
+            LocationStep::Key(key) => parent.key(key),
+            LocationStep::Index(index) => parent.index(index),
         }
     }
 
     /// The name of the field that is, or holds, the value.
     pub fn field(&self) -> &'a str {
         match (self.step, self.parent) {
-            (Step::Key(key), _) => key,
-            (Step::Index(_), Some(parent)) => parent.field(),
-            (Step::Index(_), None) => "",
+            (LocationStep::Key(key), _) => key,
+            (LocationStep::Index(_), Some(parent)) => parent.field(),
+            (LocationStep::Index(_), None) => "",
         }
     }
 }
@@ -55,9 +55,9 @@ impl<'a> Location<'a> {
 impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.step, self.parent) {
-            (Step::Key(key), _) => f.write_str(key),
-            (Step::Index(index), Some(parent)) => write!(f, "{parent}[{index}]"),
-            (Step::Index(index), None) => write!(f, "[{index}]"),
+            (LocationStep::Key(key), _) => f.write_str(key),
+            (LocationStep::Index(index), Some(parent)) => write!(f, "{parent}[{index}]"),
+            (LocationStep::Index(index), None) => write!(f, "[{index}]"),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A field is added in one place: in the struct, with a doc comment that describes it to its users and a `#[field]`
-//! attribute that says its name in YAML and what holds without it. See [`document!`].
+//! attribute with its name in YAML and its default. See [`document!`].
 
 mod crd;
 mod define;

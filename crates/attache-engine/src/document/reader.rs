@@ -26,12 +26,12 @@ struct Mistake {
 }
 
 impl Diagnostics {
-    /// With something that values of the document are looked up in.
+    /// Diagnostics with a context, in which values of the document are looked up.
     pub fn with_context(context: Arc<dyn Any + Send + Sync>) -> Diagnostics {
         Diagnostics { context: Some(context), ..Diagnostics::default() }
     }
 
-    /// What values of the document are looked up in, if there is something of this type.
+    /// The context of type `C`, if there is one.
     pub fn context<C: Any + Send + Sync>(&self) -> Option<Arc<C>> {
         Arc::clone(self.context.as_ref()?).downcast().ok()
     }
@@ -134,7 +134,7 @@ impl<'d, 'p> DocumentReader<'d, 'p> {
         T::read(value, &self.at.key(field), self.diagnostics)
     }
 
-    /// A field that must be there, and not be an empty string.
+    /// A required field. It must not be an empty string.
     pub fn required<T: FieldValue>(&mut self, field: &'static str) -> Option<T> {
         match self.get(field).filter(|value| value.as_str() != Some("")) {
             Some(_) => self.field(field),

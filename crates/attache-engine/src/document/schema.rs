@@ -7,7 +7,7 @@ use super::FieldValue;
 /// The shape of a value.
 #[derive(Clone, Debug)]
 pub enum Schema {
-    /// A string, and what it is called: `string`, `path`, `level`.
+    /// A string, and the name of its format: `string`, `path`, `level`.
     String(&'static str),
     Integer,
     Boolean,
@@ -45,7 +45,7 @@ pub struct FieldSchema {
     pub name: &'static str,
     pub description: String,
     pub required: bool,
-    /// What holds without the field, in words.
+    /// The default, in words.
     pub default: Option<String>,
     /// The description of the group of fields that it belongs to.
     pub group: Option<String>,

@@ -185,7 +185,7 @@ impl<T: FieldValue> FieldValue for Vec<T> {
     }
 }
 
-/// One value or a list of values, where the documented form is either.
+/// One value or a list of values, for fields whose documented form is either.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OneOrMany<T>(pub Vec<T>);
 
@@ -223,7 +223,7 @@ impl<T: FieldValue> FieldValue for OneOrMany<T> {
 }
 
 /// An object with any keys, in the order of its keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrderedMap<K, V>(pub Vec<(K, V)>);
 
 impl<K, V> Default for OrderedMap<K, V> {

@@ -21,7 +21,7 @@ pub struct ScopedPolicy {
 }
 
 impl Engine {
-    /// The node with this reference. Of a Service that is the parent of routes it is the node as a backend.
+    /// The node with this reference. For a Service that is also the parent of routes, it is the node of the backend.
     pub fn find_node(&self, node: &NodeRef) -> Option<NodeId> {
         let (objects, topology) = (self.objects(), self.topology());
         let whole = topology.find(objects, &node.object)?;
@@ -117,7 +117,7 @@ impl Engine {
         found
     }
 
-    /// Extends a path, which is given from its end, up to a node.
+    /// Extends a path, which is given from its end, up to the node `top`.
     fn climb(&self, top: NodeId, path: &mut Vec<NodeId>, found: &mut Vec<Vec<NodeRef>>) {
         let Some(&node) = path.last() else { return };
         if node == top {

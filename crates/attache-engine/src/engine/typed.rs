@@ -82,8 +82,8 @@ pub trait TypedPolicy: Serialize + Sized {
     const GROUP: &'static str;
     /// The kind.
     const KIND: &'static str;
-    /// The type of an effective spec. Policies can merge to less than one policy says, so optional fields should be
-    /// `Option`.
+    /// The type of an effective spec. A merge can leave out values that a single policy must have, so its fields should
+    /// be `Option`.
     type Spec: DeserializeOwned;
 
     /// The policy as an object for the engine.

@@ -1,10 +1,10 @@
-//! What is merged into a tree.
+//! Values that are merged into a tree.
 
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::tree::{Source, Tree};
+use super::tree::{BlockSource, Sources, Tree};
 use crate::kinds::OverlapSide;
 use crate::value::{Map, Segment, Value};
 
@@ -12,8 +12,8 @@ use crate::value::{Map, Segment, Value};
 #[derive(Clone, Copy, Debug)]
 pub enum Incoming<'v> {
     /// From one block.
-    Value(&'v Value, Source),
-    /// From the policies at one level, which became one before.
+    Value(&'v Value, BlockSource),
+    /// From the policies at one level, which are already merged.
     Tree(&'v Tree),
 }
 
@@ -25,7 +25,7 @@ impl<'v> Incoming<'v> {
         }
     }
 
-    /// Whether this removes what it is merged into.
+    /// Whether this removes the value that it is merged into.
     pub fn is_removal(self) -> bool {
         match self {
             Incoming::Value(value, _) => value.is_null(),
@@ -33,15 +33,20 @@ impl<'v> Incoming<'v> {
         }
     }
 
-    pub fn first_source(self) -> Option<Source> {
+    /// The sources of all pieces.
+    pub fn sources(self) -> Option<Sources> {
         match self {
-            Incoming::Value(_, source) => Some(source),
-            Incoming::Tree(tree) => tree.first_source(),
+            Incoming::Value(_, source) => Some(Sources::One(source)),
+            Incoming::Tree(tree) => tree.sources(),
         }
     }
 
     /// Calls `found` for every piece with its path, once for each of its sources.
-    pub fn each_piece(self, path: &mut Vec<Segment>, found: &mut impl FnMut(&mut Vec<Segment>, &'v Value, Source)) {
+    pub fn each_piece(
+        self,
+        path: &mut Vec<Segment>,
+        found: &mut impl FnMut(&mut Vec<Segment>, &'v Value, BlockSource),
+    ) {
         match self {
             Incoming::Value(value, source) => found(path, value, source),
             Incoming::Tree(tree) => tree.each_piece(path, found),

@@ -1,27 +1,30 @@
-//! Merges blocks into a tree as their strategies decide, and notes what is lost.
+//! Merges blocks into a tree as their strategies decide, and records losses.
 
 use smol_str::SmolStr;
 
 use super::incoming::Incoming;
-use super::tree::{Source, Tree};
-use crate::kinds::{Decision, MergeStrategy, Overlap, OverlapSide, PolicyKind, Units};
+use super::tree::{BlockSource, Sources, Tree};
+use crate::kinds::{Decision, MergeStrategy, Overlap, OverlapSide, PatternFit, PolicyKind, Units};
 use crate::value::{Segment, Value};
 
-/// A value of a block at a path that is not, or no longer, part of the result.
+/// A value of a block that is not, or no longer, part of the result.
 #[derive(Clone, Debug)]
 pub struct Lost {
     pub path: Vec<Segment>,
-    pub loser: Source,
-    pub winner: Source,
+    pub loser: BlockSource,
+    /// The blocks that caused the loss, at the step where it happened. The value loses as long as one of them exists.
+    pub winners: Sources,
+    /// The winner that sets the same value, or else the lowest.
+    pub winner: BlockSource,
     /// The winner removed it instead of setting it.
     pub removed: bool,
 }
 
-/// Who decides where two values meet.
+/// Decides between two values.
 #[derive(Clone, Copy, Debug)]
 pub struct Arbiter<'s> {
     pub strategy: &'s dyn MergeStrategy,
-    /// Whether what comes later has precedence.
+    /// Whether the incoming value has precedence.
     pub prefers_incoming: bool,
 }
 
@@ -32,9 +35,9 @@ pub struct Merge<'k> {
     pub lost: Vec<Lost>,
 }
 
-impl Merge<'_> {
+impl<'k> Merge<'k> {
     /// Merges a block.
-    pub fn block(&mut self, arbiter: Arbiter<'_>, tree: &mut Tree, spec: &Value, source: Source) {
+    pub fn block(&mut self, arbiter: Arbiter<'_>, tree: &mut Tree, spec: &Value, source: BlockSource) {
         if tree.is_empty() && !spec.entries().is_empty() {
             *tree = Tree::Piece(spec.clone(), source);
         } else {
@@ -42,7 +45,8 @@ impl Merge<'_> {
         }
     }
 
-    /// Merges a value at a path of keys. A value above the path that is no map is in the way, and is decided on.
+    /// Merges a value at a path of keys. If a value above the path is not a map, the two conflict and the arbiter
+    /// decides.
     pub fn at(&mut self, arbiter: Arbiter<'_>, tree: &mut Tree, path: &[Segment], incoming: Incoming<'_>) {
         self.at_depth(arbiter, tree, path, 0, incoming);
     }
@@ -71,7 +75,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Carries out what the strategy decides where two values meet.
+    /// Applies the decision of the strategy about two values.
     fn overlap(&mut self, arbiter: Arbiter<'_>, held: &mut Tree, incoming: Incoming<'_>, path: &mut Vec<Segment>) {
         let overlap = Overlap {
             kind: self.kind,
@@ -99,9 +103,9 @@ impl Merge<'_> {
         }
     }
 
-    /// What is incoming is lost, each unit to who holds its path.
+    /// Keeps the held value: the incoming one is lost to all of it.
     fn keep(&mut self, held: &mut Tree, incoming: Incoming<'_>, path: &mut Vec<Segment>) {
-        let Some(lowest) = held.lowest_source() else {
+        let Some(winners) = held.sources() else {
             *held = incoming.to_tree();
             return;
         };
@@ -110,15 +114,16 @@ impl Merge<'_> {
         incoming.each_piece(path, &mut |path, value, loser| {
             each_loss(units, value, path, &mut |path| {
                 let holder = held.get(&path[depth..]).and_then(|holding| holding.first_source());
-                lost.push(Lost { path: path.to_vec(), loser, winner: holder.unwrap_or(lowest), removed });
+                let winner = holder.unwrap_or(winners.first());
+                lost.push(Lost { path: path.to_vec(), loser, winners: winners.clone(), winner, removed });
             });
         });
     }
 
-    /// What is held is lost.
+    /// Takes the incoming value: the held one is lost to all of it.
     fn take(&mut self, held: &mut Tree, incoming: Incoming<'_>, path: &mut Vec<Segment>) {
-        if let Some(winner) = incoming.first_source() {
-            self.lose_tree(held, path, winner, incoming.is_removal());
+        if let Some(winners) = incoming.sources() {
+            self.lose_tree(held, path, &winners, incoming.is_removal());
         }
         *held = incoming.to_tree();
     }
@@ -128,7 +133,10 @@ impl Merge<'_> {
             return;
         }
         let Some(fields) = held.split() else { return };
+        let item_key = self.item_key(path);
         incoming.each_field(|key, child| match fields.binary_search_by(|(name, _)| name.cmp(key)) {
+            // Items with the same key are merged: neither of them loses it.
+            Ok(_) if item_key == Some(key) => {}
             Err(at) => fields.insert(at, (key.clone(), child.to_tree())),
             Ok(at) => {
                 path.push(Segment::Key(key.clone()));
@@ -136,6 +144,13 @@ impl Merge<'_> {
                 path.pop();
             }
         });
+    }
+
+    /// The field by which the kind matches the item at a path with others.
+    fn item_key(&self, path: &[Segment]) -> Option<&'k SmolStr> {
+        let [list @ .., Segment::Index(_)] = path else { return None };
+        let found = self.kind.merging.keys.iter().find(|(pattern, _)| pattern.fit(list.iter()) == PatternFit::Exact);
+        found.map(|(_, key)| key)
     }
 
     fn items(
@@ -160,30 +175,38 @@ impl Merge<'_> {
         }
     }
 
-    /// All of a block is lost, each unit to who holds its path, or else to `winner`. A block without units is lost, too.
-    pub fn lose_block(&mut self, tree: &Tree, spec: &Value, loser: Source, winner: Source) {
+    /// All of a block is lost. A block without units is lost, too.
+    pub fn lose_block(&mut self, spec: &Value, loser: BlockSource, winners: &Sources) {
         if spec.entries().is_empty() {
-            self.lost.push(Lost { path: Vec::new(), loser, winner, removed: false });
+            self.lost.push(Lost::new(&[], loser, winners, false));
             return;
         }
-        let lost = &mut self.lost;
         self.units.each(spec, &mut Vec::new(), &mut |path, _| {
-            let holder = tree.get(path).and_then(|holding| holding.first_source());
-            lost.push(Lost { path: path.to_vec(), loser, winner: holder.unwrap_or(winner), removed: false });
+            self.lost.push(Lost::new(path, loser, winners, false));
         });
     }
 
     /// Every unit of a tree is lost.
-    pub fn lose_tree(&mut self, tree: &Tree, path: &mut Vec<Segment>, winner: Source, removed: bool) {
-        tree.each_piece(path, &mut |path, value, loser| self.lose_value(value, path, loser, winner, removed));
+    pub fn lose_tree(&mut self, tree: &Tree, path: &mut Vec<Segment>, winners: &Sources, removed: bool) {
+        tree.each_piece(path, &mut |path, value, loser| self.lose_value(value, path, loser, winners, removed));
     }
 
     /// Every unit of a value is lost.
-    pub fn lose_value(&mut self, value: &Value, path: &mut Vec<Segment>, loser: Source, winner: Source, removed: bool) {
-        let lost = &mut self.lost;
-        each_loss(self.units, value, path, &mut |path| {
-            lost.push(Lost { path: path.to_vec(), loser, winner, removed });
-        });
+    pub fn lose_value(
+        &mut self,
+        value: &Value,
+        path: &mut Vec<Segment>,
+        loser: BlockSource,
+        winners: &Sources,
+        removed: bool,
+    ) {
+        each_loss(self.units, value, path, &mut |path| self.lost.push(Lost::new(path, loser, winners, removed)));
+    }
+}
+
+impl Lost {
+    fn new(path: &[Segment], loser: BlockSource, winners: &Sources, removed: bool) -> Lost {
+        Lost { path: path.to_vec(), loser, winners: winners.clone(), winner: winners.first(), removed }
     }
 }
 
@@ -197,9 +220,8 @@ fn each_loss(units: &Units, value: &Value, path: &mut Vec<Segment>, lose: &mut i
 }
 
 fn combine(held: &mut Tree, incoming: Incoming<'_>, value: Value) {
-    let mut sources = Vec::new();
-    held.each_piece(&mut Vec::new(), &mut |_, _, source| sources.push(source));
-    incoming.each_piece(&mut Vec::new(), &mut |_, _, source| sources.push(source));
+    let both = [held.sources(), incoming.sources()];
+    let mut sources: Vec<BlockSource> = both.iter().flatten().flat_map(|it| it.as_slice()).copied().collect();
     sources.sort_unstable();
     sources.dedup();
     *held = Tree::Combined(value, sources.into());

@@ -1,15 +1,17 @@
-//! What comes out of a fold.
+//! The result of a fold.
 
-use super::tree::Source;
-use super::{Fold, FoldStep};
+use super::merge::Lost;
+use super::tree::BlockSource;
+use super::{ConflictedBlock, Fold, FoldStep};
+use crate::kinds::Participation;
 use crate::policy::{BlockKind, PolicyId};
 use crate::topology::NodeId;
 use crate::value::{Path, Segment, Value};
 
-/// The object that policies merge into, as a source: its own value is no policy's.
-pub const OWN: Source = Source(u32::MAX);
+/// The source of values that the target object itself has, and no policy.
+pub const OWN: BlockSource = BlockSource(u32::MAX);
 
-/// What the policies of a chain say together.
+/// The merged policies of a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EffectivePolicy {
     /// The merged spec. `None` if nothing is in force, or if all policies of the kind apply one after the other.
@@ -20,7 +22,7 @@ pub struct EffectivePolicy {
     pub origins: Vec<ValueOrigin>,
     /// The values that are not in force, and why.
     pub superseded: Vec<Superseded>,
-    /// What became of each policy of the chain, sorted by policy.
+    /// The outcome of each policy of the chain, sorted by policy.
     pub outcomes: Vec<(PolicyId, FoldOutcome)>,
     /// The conditions that could not be evaluated.
     pub warnings: Vec<FoldWarning>,
@@ -61,13 +63,29 @@ pub struct Superseded {
     pub block: BlockKind,
     /// The node that the policy targets.
     pub target: NodeId,
-    /// The policy that it lost to. `None` if its own condition did not hold, or if it lost to the object itself.
+    /// The policy that it lost to. `None` if its own condition did not hold, or if it lost to the object itself or to
+    /// another block of the same policy.
     pub by: Option<PolicyId>,
-    /// Why it is not in force.
+    /// Further policies to each of which it would have lost as well, in the order of ids. Without `by` and all of
+    /// these, it would be in force, or lose at a later step.
+    pub also_by: Vec<PolicyId>,
+    /// Why it is not in force: how it compares to `by`.
     pub reason: Loss,
 }
 
-/// Why something lost.
+impl Superseded {
+    /// All policies that it lost to: `by`, then `also_by`.
+    pub fn rivals(&self) -> impl Iterator<Item = PolicyId> {
+        self.by.into_iter().chain(self.also_by.iter().copied())
+    }
+
+    /// Whether the object that the policies merge into sets it itself.
+    pub fn is_set_by_object(&self) -> bool {
+        self.by.is_none() && self.reason == Loss::MoreSpecific
+    }
+}
+
+/// Why a value lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Loss {
     /// The other policy is on a more specific target.
@@ -88,6 +106,12 @@ pub enum Loss {
     ConditionFalse,
     /// Only one of the two policies can be accepted.
     Conflicted,
+    /// Another block of the same policy sets it.
+    SamePolicy,
+    /// The controller of the Gateway does not handle policies of the kind.
+    NotHandled,
+    /// The merged policies are invalid for the target.
+    Invalid,
 }
 
 impl Loss {
@@ -103,11 +127,35 @@ impl Loss {
             Loss::Removed => "Removed",
             Loss::ConditionFalse => "ConditionFalse",
             Loss::Conflicted => "Conflicted",
+            Loss::SamePolicy => "SamePolicy",
+            Loss::NotHandled => "NotHandled",
+            Loss::Invalid => "Invalid",
         }
     }
 }
 
-/// What became of one policy in one chain.
+impl EffectivePolicy {
+    /// The effective policy if the merged spec is invalid: nothing is in force, and each policy lost to the others.
+    pub(crate) fn refused(mut self) -> EffectivePolicy {
+        let merged = self.outcomes.iter().filter(|(_, outcome)| outcome.contributes).map(|(policy, _)| *policy);
+        let merged: Vec<PolicyId> = merged.collect();
+        for ValueOrigin { path, policy, block, target } in self.origins.drain(..) {
+            let mut others = merged.iter().copied().filter(|other| *other != policy);
+            let (by, also_by) = (others.next(), others.collect());
+            self.superseded.push(Superseded { path, policy, block, target, by, also_by, reason: Loss::Invalid });
+        }
+        for (policy, outcome) in self.outcomes.iter_mut().filter(|(_, outcome)| outcome.contributes) {
+            (outcome.contributes, outcome.lost) = (false, true);
+            outcome.by.extend(merged.iter().filter(|other| *other != policy));
+            outcome.by.sort();
+            outcome.by.dedup();
+        }
+        self.spec = None;
+        self
+    }
+}
+
+/// The outcome of one policy in one chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoldOutcome {
     /// Some of it is part of the result.
@@ -116,8 +164,10 @@ pub struct FoldOutcome {
     pub lost: bool,
     /// The policies that it lost to, sorted. Empty if it lost to no policy in particular.
     pub by: Vec<PolicyId>,
-    /// Some of it did not count, because its condition did not hold.
+    /// Some of it did not count: its condition did not hold, it is refused there, or it sets nothing.
     pub inactive: bool,
+    /// The Gateway or mesh Service whose controller does not handle it. None of it is in force.
+    pub unhandled: Option<NodeId>,
 }
 
 /// A condition that could not be evaluated.
@@ -136,13 +186,18 @@ impl Fold<'_> {
         self.conflicts();
         let mut effective = EffectivePolicy::default();
         for layer in self.layers {
-            let rejected = layer.rejected.iter().map(|(loser, _)| *loser);
-            for attachment in layer.accepted.iter().copied().chain(rejected) {
+            let rejected = layer.rejected.iter().map(|it| &it.attachment);
+            for attachment in layer.accepted.iter().copied().chain(rejected).filter(|it| !self.is_for_other_ports(it)) {
                 outcome(&mut effective.outcomes, attachment.policy);
             }
         }
         self.origins(&mut effective);
         self.superseded(&mut effective);
+        if !self.is_single && self.kind.participation() != Participation::All {
+            for (policy, outcome) in &mut effective.outcomes {
+                outcome.inactive |= self.policies[*policy].is_empty();
+            }
+        }
         let spec = self.tree.value();
         let is_set = spec.as_map().is_none_or(|map| !map.is_empty());
         effective.spec = Some(spec).filter(|_| is_set || self.is_single);
@@ -166,30 +221,32 @@ impl Fold<'_> {
     }
 
     fn superseded(&mut self, effective: &mut EffectivePolicy) {
-        let mut lost = std::mem::take(&mut self.merge.lost);
-        // If one policy alone holds the path in the end, the value lost to that one, even if it lost to another before.
-        for lost in lost.iter_mut().filter(|lost| !lost.removed) {
-            let holder = self.tree.get(&lost.path).and_then(|held| held.only_source());
-            if let Some(holder) = holder.filter(|holder| self.owner(*holder) != self.owner(lost.loser)) {
-                lost.winner = holder;
-            }
-        }
-        for lost in &lost {
+        for lost in std::mem::take(&mut self.merge.lost) {
             let Some(loser) = self.steps.get(lost.loser.0 as usize) else { continue };
-            let winner = self.steps.get(lost.winner.0 as usize);
-            let reason = match winner {
+            let mut rivals = self.rivals(loser, &lost);
+            let Some(first) = rivals.next() else {
+                // All targets of a policy have the same blocks, so a policy does not lose to itself.
+                let winner = self.steps.get(lost.winner.0 as usize);
+                if winner.is_some_and(|winner| winner.block != loser.block) {
+                    effective.superseded.push(loser.superseded(&lost.path, None, Loss::SamePolicy));
+                }
+                continue;
+            };
+            let reason = match first {
                 _ if lost.removed => Loss::Removed,
                 Some(winner) => self.reason(loser, winner),
                 None => Loss::MoreSpecific,
             };
-            let by = winner.map(|winner| winner.attachment.policy);
-            effective.superseded.push(loser.superseded(&lost.path, by, reason));
-            // Its own blocks are no rivals on one target, but each of its targets stands on its own.
-            if winner.is_none_or(|winner| winner.attachment != loser.attachment) {
-                let outcome = outcome(&mut effective.outcomes, loser.attachment.policy);
-                outcome.lost = true;
-                outcome.by.extend(by);
-            }
+            let by = first.map(|winner| winner.attachment.policy);
+            let mut superseded = loser.superseded(&lost.path, by, reason);
+            superseded.also_by.extend(rivals.flatten().map(|winner| winner.attachment.policy));
+            superseded.also_by.retain(|policy| Some(*policy) != by);
+            superseded.also_by.sort_unstable();
+            superseded.also_by.dedup();
+            let outcome = outcome(&mut effective.outcomes, loser.attachment.policy);
+            outcome.lost = true;
+            outcome.by.extend(superseded.rivals());
+            effective.superseded.push(superseded);
         }
         let units = self.merge.units;
         for &(source, spec) in &self.inactive {
@@ -199,15 +256,23 @@ impl Fold<'_> {
                 effective.superseded.push(step.superseded(path, None, Loss::ConditionFalse));
             });
         }
-        for &(loser, winner, spec) in &self.conflicted {
-            let (loser, winner) = (&self.steps[loser.0 as usize], &self.steps[winner.0 as usize]);
-            let by = Some(winner.attachment.policy);
+        for &(source, spec) in &self.void {
+            let step = &self.steps[source.0 as usize];
+            outcome(&mut effective.outcomes, step.attachment.policy).inactive = true;
             units.each(spec, &mut Vec::new(), &mut |path, _| {
-                effective.superseded.push(loser.superseded(path, by, Loss::Conflicted));
+                effective.superseded.push(step.superseded(path, None, Loss::Invalid));
+            });
+        }
+        for ConflictedBlock { loser, by, also_by, spec } in &self.conflicted {
+            let loser = &self.steps[loser.0 as usize];
+            units.each(spec, &mut Vec::new(), &mut |path, _| {
+                let superseded = loser.superseded(path, Some(*by), Loss::Conflicted);
+                effective.superseded.push(Superseded { also_by: also_by.clone(), ..superseded });
             });
             let outcome = outcome(&mut effective.outcomes, loser.attachment.policy);
             outcome.lost = true;
-            outcome.by.extend(by);
+            outcome.by.push(*by);
+            outcome.by.extend(also_by);
         }
         for (_, outcome) in &mut effective.outcomes {
             outcome.by.sort();
@@ -215,18 +280,18 @@ impl Fold<'_> {
         }
     }
 
-    fn owner(&self, source: Source) -> Option<PolicyId> {
-        self.steps.get(source.0 as usize).map(|step| step.attachment.policy)
+    /// The blocks of other policies that something lost to, the main one first. `None` is the object itself.
+    fn rivals<'f>(&'f self, loser: &FoldStep<'_>, lost: &'f Lost) -> impl Iterator<Item = Option<&'f FoldStep<'f>>> {
+        let loser = loser.attachment.policy;
+        let others = lost.winners.as_slice().iter().copied().filter(|source| *source != lost.winner);
+        let steps = std::iter::once(lost.winner).chain(others).map(|source| self.steps.get(source.0 as usize));
+        steps.filter(move |step| step.is_none_or(|step| step.attachment.policy != loser))
     }
 
     fn reason(&self, loser: &FoldStep<'_>, winner: &FoldStep<'_>) -> Loss {
         let (lost, won) = (self.policy(loser.attachment), self.policy(winner.attachment));
-        if loser.attachment.policy == winner.attachment.policy {
-            return if loser.layer < winner.layer || winner.block > loser.block {
-                Loss::Overridden
-            } else {
-                Loss::MoreSpecific
-            };
+        if winner.for_port {
+            return Loss::MoreSpecific;
         }
         if winner.layer > loser.layer || winner.foreign {
             return Loss::Overridden;
@@ -254,13 +319,13 @@ impl FoldStep<'_> {
         ValueOrigin { path, policy: self.attachment.policy, block: self.block, target: self.attachment.node }
     }
 
-    fn superseded(&self, path: &[Segment], by: Option<PolicyId>, reason: Loss) -> Superseded {
+    pub(super) fn superseded(&self, path: &[Segment], by: Option<PolicyId>, reason: Loss) -> Superseded {
         let ValueOrigin { path, policy, block, target } = self.origin(path);
-        Superseded { path, policy, block, target, by, reason }
+        Superseded { path, policy, block, target, by, also_by: Vec::new(), reason }
     }
 }
 
-/// What becomes of a policy; added if it is not there yet.
+/// The outcome of a policy, added if it does not exist.
 pub(super) fn outcome(outcomes: &mut Vec<(PolicyId, FoldOutcome)>, policy: PolicyId) -> &mut FoldOutcome {
     let at = outcomes.binary_search_by_key(&policy, |(id, _)| *id).unwrap_or_else(|at| {
         outcomes.insert(at, (policy, FoldOutcome::default()));

@@ -1,12 +1,14 @@
-//! The fold of a chain, block by block: what each one did.
+//! The fold of a chain, block by block, with the effect of each block.
 //!
-//! The first blocks are folded again for each that follows. Slow, and obviously what the fold does.
+//! For the effect of a block, all blocks up to it are folded again: slow, but the same code as the fold.
+
+use hashbrown::{HashMap, HashSet};
 
 use super::{EffectivePolicy, Fold, FoldInput, FoldStep, Layer, Superseded, ValueOrigin};
 use crate::kinds::Strategy;
 use crate::policy::{BlockKind, Policy, PolicyId};
 use crate::topology::NodeId;
-use crate::value::{Path, Value};
+use crate::value::{Path, Segment, Value};
 
 /// The blocks of a chain, in folding order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub struct FoldTrace {
     pub by_strength: Vec<usize>,
 }
 
-/// One block, and what it did.
+/// One block and its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockTrace {
     /// The policy.
@@ -28,115 +30,145 @@ pub struct BlockTrace {
     pub target: NodeId,
     /// How the block merges.
     pub strategy: Strategy,
-    /// What nobody had set before. An empty path is all of it, for kinds whose policies all apply.
+    /// Values that were not set before. For kinds whose policies all apply, the empty path stands for the whole spec.
     pub filled: Vec<Path>,
-    /// What it set in place of what others had.
+    /// Values that it combined with values of other blocks: both contribute.
+    pub combined: Vec<Path>,
+    /// Values of other blocks that it replaced.
     pub replaced: Vec<Path>,
-    /// What others had set, and nobody has any more.
+    /// Values of other blocks that it removed.
     pub removed: Vec<Path>,
-    /// What of it did not count, and why not.
+    /// Its own values that did not count, and why.
     pub lost: Vec<Superseded>,
     /// Why its condition could not be evaluated.
     pub warning: Option<String>,
-    /// What was in force with it, and without all that follow.
+    /// The result so far: with this block, without the blocks that follow.
     pub after: Option<Value>,
 }
 
-/// As [`fold`](super::fold), block by block.
+/// Like [`fold`](super::fold), block by block.
 pub fn trace(input: FoldInput<'_>) -> FoldTrace {
-    let FoldInput { kind, policies, layers, .. } = input;
-    let mut trace = FoldTrace::default();
-    let mut steps: Vec<FoldStep<'_>> = Vec::new();
+    let mut trace = outline(input);
     let mut before = Fold::new(input, 0).run();
-    loop {
-        let mut fold = Fold::new(input, trace.blocks.len() + 1);
-        let after = fold.run();
-        let Some(step) = fold.last.filter(|_| fold.remaining == 0) else { break };
-        trace.blocks.push(block_trace(step, layers, &policies[step.attachment.policy], &before, &after));
-        let at = strength(&step, &steps, &trace.by_strength, layers);
-        trace.by_strength.insert(at, steps.len());
-        steps.push(step);
+    for (at, turn) in trace.blocks.iter_mut().enumerate() {
+        let after = Fold::new(input, at + 1).run();
+        turn.compare(&before, &after);
         before = after;
-    }
-    if kind.accumulates() {
-        let applies = |turn: &BlockTrace| {
-            before.applied.iter().position(|it| (it.policy, it.target) == (turn.policy, turn.target))
-        };
-        trace.by_strength.sort_by_key(|at| applies(&trace.blocks[*at]).unwrap_or(usize::MAX));
     }
     trace
 }
 
-fn block_trace(
-    step: FoldStep<'_>,
-    layers: &[Layer<'_>],
-    policy: &Policy,
-    before: &EffectivePolicy,
-    after: &EffectivePolicy,
-) -> BlockTrace {
-    let FoldStep { attachment, block, layer, .. } = step;
-    let said = policy.blocks.iter().find(|said| said.kind == block);
-    let by_route = layers.get(layer).and_then(|layer| layer.inheritance.as_ref()).map(|it| &it.inherit.strategy);
-    let mut turn = BlockTrace {
-        policy: attachment.policy,
-        block,
-        target: attachment.node,
-        strategy: by_route.or(said.map(|block| &block.strategy)).cloned().unwrap_or(Strategy::NONE),
-        filled: Vec::new(),
-        replaced: Vec::new(),
-        removed: Vec::new(),
-        lost: Vec::new(),
-        warning: after.warnings.get(before.warnings.len()).map(|warning| warning.message.clone()),
-        after: after.spec.clone(),
-    };
-    let lost_before = |lost: &Superseded| before.superseded.iter().any(|it| same(it, lost));
-    for lost in after.superseded.iter().filter(|lost| !lost_before(lost)) {
-        let is_there = after.spec.as_ref().is_some_and(|spec| lost.path.resolve(spec).is_some());
-        match (turn.is_loser(lost), is_there) {
-            (true, _) => turn.lost.push(lost.clone()),
-            (false, true) => turn.replaced.push(lost.path.clone()),
-            (false, false) => turn.removed.push(lost.path.clone()),
-        }
+/// The blocks of a chain, without the effect of each block. The chain is folded only once.
+pub fn outline(input: FoldInput<'_>) -> FoldTrace {
+    let FoldInput { kind, policies, layers, .. } = input;
+    let mut fold = Fold::new(input, usize::MAX);
+    let effective = fold.run();
+    let mut warnings = effective.warnings.into_iter().peekable();
+    let mut trace = FoldTrace::default();
+    for (at, step) in fold.folded.iter().enumerate() {
+        let place = strength(step, &fold.folded, &trace.by_strength, layers);
+        trace.by_strength.insert(place, at);
+        let mut turn = BlockTrace::new(*step, layers, &policies[step.attachment.policy]);
+        let own = warnings.next_if(|warning| (warning.policy, warning.block) == (turn.policy, turn.block));
+        turn.warning = own.map(|warning| warning.message);
+        trace.blocks.push(turn);
     }
-    // What it replaced may have been larger than what it put there.
-    let set = after.origins.iter().filter(|it| turn.is_origin(it)).map(|it| &it.path);
-    let set: Vec<&Path> = set.filter(|path| !turn.replaced.iter().any(|it| path.starts_with(it))).collect();
-    let (replaced, filled): (Vec<&Path>, Vec<&Path>) = set.into_iter().partition(|path| is_own(path, before));
-    turn.replaced.extend(replaced.into_iter().cloned());
-    turn.filled.extend(filled.into_iter().cloned());
-    if after.applied.len() > before.applied.len() {
-        turn.filled.push(Path::default());
+    if kind.accumulates() {
+        let applied = effective.applied.iter().enumerate().map(|(at, it)| ((it.policy, it.target), at));
+        let applied: HashMap<_, _> = applied.collect();
+        let place = |turn: &BlockTrace| applied.get(&(turn.policy, turn.target)).copied().unwrap_or(usize::MAX);
+        trace.by_strength.sort_by_key(|at| place(&trace.blocks[*at]));
     }
-    turn
+    trace
 }
 
 impl BlockTrace {
-    /// Whether this block is where something comes from.
+    /// A block, without its effect.
+    fn new(step: FoldStep<'_>, layers: &[Layer<'_>], policy: &Policy) -> BlockTrace {
+        let FoldStep { attachment, block, layer, .. } = step;
+        let said = policy.blocks.iter().find(|said| said.kind == block);
+        let by_route = layers.get(layer).and_then(|layer| layer.inheritance.as_ref()).map(|it| &it.inherit.strategy);
+        BlockTrace {
+            policy: attachment.policy,
+            block,
+            target: attachment.node,
+            strategy: by_route.or(said.map(|block| &block.strategy)).cloned().unwrap_or(Strategy::NONE),
+            filled: Vec::new(),
+            combined: Vec::new(),
+            replaced: Vec::new(),
+            removed: Vec::new(),
+            lost: Vec::new(),
+            warning: None,
+            after: None,
+        }
+    }
+
+    /// Adds the effect of the block: the difference between the results before and after it.
+    fn compare(&mut self, before: &EffectivePolicy, after: &EffectivePolicy) {
+        self.after = after.spec.clone();
+        self.warning = after.warnings.get(before.warnings.len()).map(|warning| warning.message.clone());
+        let lost_before: HashSet<_> = before.superseded.iter().map(same_value).collect();
+        for lost in after.superseded.iter().filter(|lost| !lost_before.contains(&same_value(lost))) {
+            let is_there = after.spec.as_ref().is_some_and(|spec| lost.path.resolve(spec).is_some());
+            match (self.is_loser(lost), is_there) {
+                (true, _) => self.lost.push(lost.clone()),
+                (false, true) => self.replaced.push(lost.path.clone()),
+                (false, false) => self.removed.push(lost.path.clone()),
+            }
+        }
+        // The replaced value may have been larger than the new one.
+        let set = after.origins.iter().filter(|it| self.is_origin(it)).map(|it| &it.path);
+        let set: Vec<&Path> = set.filter(|path| !self.replaced.iter().any(|it| path.starts_with(it))).collect();
+        let (replaced, filled): (Vec<&Path>, Vec<&Path>) = set.into_iter().partition(|path| is_own(path, before));
+        self.replaced.extend(replaced.into_iter().cloned());
+        for path in filled {
+            match combined_path(path, before) {
+                Some(path) if self.combined.contains(&path) => {}
+                Some(path) => self.combined.push(path),
+                None => self.filled.push(path.clone()),
+            }
+        }
+        if after.applied.len() > before.applied.len() {
+            self.filled.push(Path::default());
+        }
+    }
+
+    /// Whether this block is the origin.
     pub fn is_origin(&self, origin: &ValueOrigin) -> bool {
         (origin.policy, origin.block, origin.target) == (self.policy, self.block, self.target)
     }
 
-    /// Whether this block is what lost.
+    /// Whether this block is the one that lost.
     pub fn is_loser(&self, lost: &Superseded) -> bool {
         (lost.policy, lost.block, lost.target) == (self.policy, self.block, self.target)
     }
 }
 
-/// Whether something is there that no policy set: it is the object's own.
+/// Whether the value at a path was set by no policy: it is the object's own.
 fn is_own(path: &Path, before: &EffectivePolicy) -> bool {
     before.spec.as_ref().is_some_and(|spec| path.resolve(spec).is_some())
         && !before.origins.iter().any(|origin| origin.path.starts_with(path) || path.starts_with(&origin.path))
 }
 
-/// The same value of the same block, whichever policy it lost to.
-fn same(a: &Superseded, b: &Superseded) -> bool {
-    (&a.path, a.policy, a.block, a.target) == (&b.path, b.policy, b.block, b.target)
+/// The existing value that a new value became part of: the list around an item, or the value itself.
+fn combined_path(path: &Path, before: &EffectivePolicy) -> Option<Path> {
+    let segments = path.segments();
+    let end = segments.iter().position(|it| matches!(it, Segment::Index(_))).unwrap_or(segments.len());
+    let whole = Path::new(segments[..end].to_vec());
+    let had = before.spec.as_ref().and_then(|spec| whole.resolve(spec)).is_some_and(|value| value.as_map().is_none());
+    Some(whole).filter(|_| had)
 }
 
-/// Where a block belongs among those before it. Overrides beat what was there before; so does all that a route sets
-/// which prefers its own over what is below. Everything else only fills.
+/// The value of a block that lost, whichever policy it lost to.
+fn same_value(lost: &Superseded) -> (&Path, PolicyId, BlockKind, NodeId) {
+    (&lost.path, lost.policy, lost.block, lost.target)
+}
+
+/// The position of a block among the earlier ones, by strength. Overrides are stronger than all earlier blocks, and so
+/// are the blocks of a route that prefers its own policies over those below. All other blocks only fill in missing
+/// values.
 fn strength(step: &FoldStep<'_>, had: &[FoldStep<'_>], by_strength: &[usize], layers: &[Layer<'_>]) -> usize {
-    let is_rejected = |layer: &Layer<'_>| layer.rejected.iter().any(|(loser, _)| std::ptr::eq(*loser, step.attachment));
+    let is_rejected = |layer: &Layer<'_>| layer.rejected.iter().any(|it| std::ptr::eq(&it.attachment, step.attachment));
     let layer = &layers[step.layer];
     if is_rejected(layer) {
         by_strength.len()
@@ -161,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// Policies of a kind with every strategy: `spec` of each, first on the Gateway, then on the HTTPRoute.
+    /// Traces two policies of a kind with every strategy: first the one on the Gateway, then the one on the HTTPRoute.
     fn traced(on_gateway: &str, on_route: &str) -> (Vec<String>, Vec<String>) {
         let yaml = format!(
             "
@@ -213,7 +245,12 @@ spec: {{targetRef: {{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}
         let paths = |paths: &[Path]| paths.iter().map(Path::to_string).collect::<Vec<_>>().join(" ");
         let lost = turn.lost.iter().map(|lost| format!("{} {}", lost.path, lost.reason.name()));
         let lost = lost.collect::<Vec<_>>().join(" ");
-        let did = [("filled", &turn.filled), ("replaced", &turn.replaced), ("removed", &turn.removed)];
+        let did = [
+            ("filled", &turn.filled),
+            ("combined", &turn.combined),
+            ("replaced", &turn.replaced),
+            ("removed", &turn.removed),
+        ];
         let did = did.map(|(word, list)| (word, paths(list))).into_iter().chain([("lost", lost)]);
         did.filter(|(_, list)| !list.is_empty())
             .map(|(word, list)| format!("{word} {list}"))

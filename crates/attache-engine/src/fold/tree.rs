@@ -1,4 +1,4 @@
-//! A value in the making: each part knows the blocks that it comes from.
+//! A value during the fold: each part knows the blocks that it comes from.
 
 use std::sync::Arc;
 
@@ -8,18 +8,50 @@ use super::incoming::Incoming;
 use crate::kinds::{OverlapSide, Units};
 use crate::value::{Map, Segment, Value};
 
-/// Which block of which attachment a value comes from: an index into the blocks of the fold.
+/// The block of an attachment that a value comes from: an index into the blocks of the fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Source(pub u32);
+pub struct BlockSource(pub u32);
 
-/// A value is split only where its parts come from different blocks. A `null` stays as a mark that something was
-/// removed, so that no higher default fills it again.
+/// One or several sources, sorted.
+#[derive(Clone, Debug)]
+pub enum Sources {
+    One(BlockSource),
+    Several(Arc<[BlockSource]>),
+}
+
+impl Sources {
+    /// Some sources, in any order; `None` if there are none.
+    pub fn new(mut sources: Vec<BlockSource>) -> Option<Sources> {
+        sources.sort_unstable();
+        sources.dedup();
+        match sources.as_slice() {
+            [] => None,
+            [one] => Some(Sources::One(*one)),
+            _ => Some(Sources::Several(sources.into())),
+        }
+    }
+
+    pub fn as_slice(&self) -> &[BlockSource] {
+        match self {
+            Sources::One(source) => std::slice::from_ref(source),
+            Sources::Several(sources) => sources,
+        }
+    }
+
+    /// The lowest source.
+    pub fn first(&self) -> BlockSource {
+        self.as_slice()[0]
+    }
+}
+
+/// A value with its sources. It is split only where its parts come from different blocks. A `null` marks a removed
+/// value, so that no higher default fills it in again.
 #[derive(Clone, Debug)]
 pub enum Tree {
-    /// A value that one block has set.
-    Piece(Value, Source),
-    /// A value that was combined from those of several blocks, sorted.
-    Combined(Value, Arc<[Source]>),
+    /// A value from one block.
+    Piece(Value, BlockSource),
+    /// A value combined from several blocks, sorted.
+    Combined(Value, Arc<[BlockSource]>),
     /// A map, sorted by key.
     Split(Vec<(SmolStr, Tree)>),
     /// A list whose items have sources of their own.
@@ -42,7 +74,7 @@ impl Tree {
         }
     }
 
-    /// Whether this marks that something was removed.
+    /// Whether this marks a removed value.
     pub fn is_removal(&self) -> bool {
         match self {
             Tree::Piece(value, _) | Tree::Combined(value, _) => value.is_null(),
@@ -103,7 +135,7 @@ impl Tree {
         }
     }
 
-    /// The sources of what is at a path.
+    /// The sources of the value at a path.
     pub fn get(&self, path: &[Segment]) -> Option<Holding<'_>> {
         let mut tree = self;
         for (depth, segment) in path.iter().enumerate() {
@@ -137,7 +169,7 @@ impl Tree {
     }
 
     /// The source of the first piece, in the order of keys.
-    pub fn first_source(&self) -> Option<Source> {
+    pub fn first_source(&self) -> Option<BlockSource> {
         match self {
             Tree::Piece(_, source) => Some(*source),
             Tree::Combined(_, sources) => sources.first().copied(),
@@ -146,13 +178,22 @@ impl Tree {
         }
     }
 
-    /// The lowest source of all pieces.
-    pub fn lowest_source(&self) -> Option<Source> {
+    /// The sources of all pieces; `None` if there are none.
+    pub fn sources(&self) -> Option<Sources> {
+        if let Tree::Piece(_, source) = self {
+            return Some(Sources::One(*source));
+        }
+        let mut sources = Vec::new();
+        self.each_source(&mut |source| sources.push(source));
+        Sources::new(sources)
+    }
+
+    fn each_source(&self, found: &mut impl FnMut(BlockSource)) {
         match self {
-            Tree::Piece(_, source) => Some(*source),
-            Tree::Combined(_, sources) => sources.first().copied(),
-            Tree::Split(fields) => fields.iter().filter_map(|(_, child)| child.lowest_source()).min(),
-            Tree::Items(items) => items.iter().filter_map(Tree::lowest_source).min(),
+            Tree::Piece(_, source) => found(*source),
+            Tree::Combined(_, sources) => sources.iter().copied().for_each(found),
+            Tree::Split(fields) => fields.iter().for_each(|(_, child)| child.each_source(found)),
+            Tree::Items(items) => items.iter().for_each(|item| item.each_source(found)),
         }
     }
 
@@ -160,7 +201,7 @@ impl Tree {
     pub fn each_piece<'t>(
         &'t self,
         path: &mut Vec<Segment>,
-        found: &mut impl FnMut(&mut Vec<Segment>, &'t Value, Source),
+        found: &mut impl FnMut(&mut Vec<Segment>, &'t Value, BlockSource),
     ) {
         match self {
             Tree::Piece(value, source) => found(path, value, *source),
@@ -182,7 +223,7 @@ impl Tree {
         }
     }
 
-    /// Calls `found` for every unit with its path. A list whose items have sources of their own is one.
+    /// Calls `found` for every unit with its path. A list whose items have sources of their own is one unit.
     pub fn each_unit<'t>(
         &'t self,
         units: &Units,
@@ -204,7 +245,7 @@ impl Tree {
         }
     }
 
-    /// The plain value, without what was removed.
+    /// The plain value, without removal marks.
     pub fn value(&self) -> Value {
         match self {
             Tree::Piece(value, _) | Tree::Combined(value, _) => without_nulls(value),
@@ -239,29 +280,17 @@ impl OverlapSide for Tree {
     }
 }
 
-/// Who holds what is at a path of a tree.
+/// The sources of the value at a path of a tree.
 #[derive(Debug)]
 pub enum Holding<'t> {
-    /// It is a piece, or part of one, from one source.
-    One(Source),
+    /// The value is a piece, or part of one, from one source.
+    One(BlockSource),
     Tree(&'t Tree),
 }
 
 impl Holding<'_> {
-    /// Who set all of it, if one did.
-    pub fn only_source(&self) -> Option<Source> {
-        match self {
-            Holding::One(source) => Some(*source),
-            Holding::Tree(tree) => {
-                let (mut first, mut is_only) = (None, true);
-                tree.each_piece(&mut Vec::new(), &mut |_, _, source| is_only &= *first.get_or_insert(source) == source);
-                first.filter(|_| is_only)
-            }
-        }
-    }
-
     /// The source of the first piece.
-    pub fn first_source(&self) -> Option<Source> {
+    pub fn first_source(&self) -> Option<BlockSource> {
         match self {
             Holding::One(source) => Some(*source),
             Holding::Tree(tree) => tree.first_source(),
@@ -269,7 +298,7 @@ impl Holding<'_> {
     }
 }
 
-/// What is at a path of a value.
+/// The value at a path within a value.
 fn part<'v>(value: &'v Value, path: &[Segment]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, segment| match segment {
         Segment::Key(key) => value.get(key),
@@ -277,7 +306,7 @@ fn part<'v>(value: &'v Value, path: &[Segment]) -> Option<&'v Value> {
     })
 }
 
-/// A field that is null is no field. Items of lists are left alone.
+/// A value without fields that are null. Items of lists are not changed.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Map(map) if has_nulls(value) => Value::Map(Map::from_entries(

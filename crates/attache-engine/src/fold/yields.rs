@@ -1,14 +1,16 @@
-//! What policies lose to others than those of their own kind and chain.
+//! Fields in which policies yield to policies of other kinds, or to the rule of a route; and rejected policies.
 
-use super::tree::{Source, Tree};
-use super::{Fold, result};
-use crate::attachment::Attachment;
+use std::collections::BTreeSet;
+
+use super::tree::{BlockSource, Sources, Tree};
+use super::{ConflictedBlock, Fold, result};
 use crate::kinds::Pattern;
-use crate::policy::BlockKind;
+use crate::order::Rejected;
+use crate::policy::{BlockKind, PolicyId};
 use crate::value::Value;
 
 impl<'a> Fold<'a> {
-    /// Removes the fields in which a policy of another kind on the same target counts instead.
+    /// Removes the fields in which a policy of another kind on the same target takes precedence.
     pub(super) fn yield_to_kinds(&mut self) {
         for (i, layer) in self.layers.iter().enumerate() {
             for (other, fields) in layer.yields {
@@ -19,7 +21,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Removes the fields in which the rule of the route counts instead.
+    /// Removes the fields in which the rule of the route takes precedence.
     pub(super) fn yield_to_rule(&mut self) {
         for (i, yielding) in self.kind.merging.yields_to_rule.iter().enumerate() {
             if self.context.rule_sets(i) {
@@ -28,13 +30,13 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn yield_fields(&mut self, fields: &[Pattern], winner: Source) {
+    fn yield_fields(&mut self, fields: &[Pattern], winner: BlockSource) {
         for field in fields {
             let mut path = field.keys();
             let Some(held) = self.tree.get_mut(&path) else { continue };
-            self.merge.lose_tree(held, &mut path.clone(), winner, false);
+            self.merge.lose_tree(held, &mut path.clone(), &Sources::One(winner), false);
             *held = Tree::Piece(Value::Null, winner);
-            // A map goes with its last field.
+            // A map is removed with its last field.
             while path.pop().is_some() && !path.is_empty() {
                 let Some(above) = self.tree.get_mut(&path) else { break };
                 let Tree::Split(fields) = above else { break };
@@ -46,22 +48,23 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Notes the policies that were rejected because of others.
+    /// Records the policies that were rejected because of others.
     pub(super) fn conflicts(&mut self) {
         for (i, layer) in self.layers.iter().enumerate() {
-            for &(loser, winner) in &layer.rejected {
-                self.conflict(i, loser, winner);
+            for rejected in &layer.rejected {
+                self.conflict(i, rejected);
             }
         }
     }
 
-    fn conflict(&mut self, layer: usize, loser: &'a Attachment, winner: &'a Attachment) {
-        let winner = self.step(layer, winner, BlockKind::Bare);
-        // It may have been accepted on another node.
-        self.steps[winner.0 as usize].foreign = true;
-        for block in &self.policy(loser).blocks {
-            let Some(loser) = self.next_block(layer, loser, block.kind) else { return };
-            self.conflicted.push((loser, winner, &block.spec));
+    fn conflict(&mut self, layer: usize, rejected: &'a Rejected) {
+        let mut rivals = rejected.rivals.iter().map(|rival| rival.policy);
+        let Some(by) = rivals.next() else { return };
+        let also_by: BTreeSet<PolicyId> = rivals.filter(|rival| *rival != by).collect();
+        for block in &self.policy(&rejected.attachment).blocks {
+            let Some(loser) = self.next_block(layer, &rejected.attachment, block.kind) else { return };
+            let also_by = also_by.iter().copied().collect();
+            self.conflicted.push(ConflictedBlock { loser, by, also_by, spec: &block.spec });
         }
     }
 }

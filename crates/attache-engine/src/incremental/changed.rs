@@ -1,13 +1,13 @@
-//! Stage 1: which objects a batch of edits changes, and what of each.
+//! Stage 1: which objects a batch of edits changes, and which of their fields.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use crate::engine::Engine;
-use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP, KIND, KindName, Placements, TARGET_KIND};
+use crate::kinds::{CRD_GROUP, CRD_KIND, GATEWAY_CONTROLLER, GROUP, KIND, TARGET_KIND};
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
-use crate::value::Value;
+use crate::value::{Entry, Value};
 
 /// A change of one object.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub(super) enum ObjectStates {
     Updated { before: Arc<Object>, after: Arc<Object> },
 }
 
-/// What of an object changes. All is false if only the status or the position in a file does.
+/// The parts of an object that change. All are false if only the status or the position in a file changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ChangedFields {
     /// The object is added or removed.
@@ -112,11 +112,15 @@ impl ObjectChange {
         matches!(self.states, ObjectStates::Removed(_))
     }
 
-    /// Whether the change can affect more than the object itself. Problems of policies and kinds have positions in files,
-    /// so any change of a policy or a kind can.
+    /// Whether the change can affect more than the object itself. Problems of policies and kinds have positions in
+    /// files, so any change of a policy or a kind can.
     pub fn can_affect_others(&self, engine: &Engine) -> bool {
         let id = self.reference();
-        self.fields.any() || engine.kinds().find(&id.group, &id.kind).is_some() || defines_kinds(engine, id)
+        let kinds = engine.kinds();
+        self.fields.any()
+            || kinds.find(&id.group, &id.kind).is_some()
+            || defines_kinds(engine, id)
+            || kinds.has_settings(&id.group, &id.kind)
     }
 }
 
@@ -125,24 +129,13 @@ impl ChangedFields {
         ChangedFields { existence: true, spec: true, labels: true, annotations: true, creation_time: true };
 
     pub fn between(before: &Object, after: &Object) -> ChangedFields {
-        let mut fields = ChangedFields { creation_time: before.created != after.created, ..ChangedFields::default() };
-        if before.body == after.body {
-            return fields;
+        ChangedFields {
+            existence: false,
+            spec: !content(before).eq(content(after)),
+            labels: before.labels() != after.labels(),
+            annotations: annotations(before) != annotations(after),
+            creation_time: before.created != after.created,
         }
-        let keys = before.body.entries().iter().chain(after.body.entries()).map(|(key, _)| key.as_str());
-        for key in keys {
-            if before.body.get(key) != after.body.get(key) {
-                match key {
-                    "metadata" => {
-                        fields.labels = before.labels() != after.labels();
-                        fields.annotations = annotations(before) != annotations(after);
-                    }
-                    "status" => {}
-                    _ => fields.spec = true,
-                }
-            }
-        }
-        fields
     }
 
     /// Whether anything changes that other objects can depend on.
@@ -156,6 +149,11 @@ impl ChangedFields {
     }
 }
 
+/// Everything but metadata and status.
+fn content(object: &Object) -> impl Iterator<Item = &Entry> {
+    object.body.entries().iter().filter(|(key, _)| key != "metadata" && key != "status")
+}
+
 fn annotations(object: &Object) -> Option<&Value> {
     object.body.at(&["metadata", "annotations"])
 }
@@ -163,16 +161,11 @@ fn annotations(object: &Object) -> Option<&Value> {
 /// Whether an object can change which policy kinds there are, or where policies are bound. Its status can be enough.
 pub(super) fn defines_kinds(engine: &Engine, id: &ObjectRef) -> bool {
     let is = |(group, kind): (&str, &str)| id.group == group && id.kind == kind;
-    let is_kind = |name: &KindName| name.is(&id.group, &id.kind);
-    let mut bindings = engine.kinds().iter().filter_map(|(_, kind)| kind.targets.bindings.as_ref());
     is((GROUP, KIND))
         || is((GROUP, TARGET_KIND))
+        || is((GROUP, GATEWAY_CONTROLLER))
         || is((CRD_GROUP, CRD_KIND))
-        || bindings.any(|bindings| {
-            let Placements { kind, decisions, targets, set_bindings, .. } = &bindings.placements;
-            let sets = bindings.sets.as_ref().map(|sets| &sets.kind);
-            [kind, decisions, targets, set_bindings, &bindings.kind].into_iter().chain(sets).any(is_kind)
-        })
+        || engine.kinds().binds_policies(&id.group, &id.kind)
 }
 
 /// The edits that change something, only the last one for each object.
@@ -187,8 +180,8 @@ pub(super) fn effective_edits(objects: &Objects, batch: impl IntoIterator<Item =
     edits
 }
 
-/// Applies edits to the objects. Gives the objects after them, and what they change, sorted by id. New objects take the
-/// `free` ids first.
+/// Applies edits to the objects. Returns the new objects, and the changes sorted by id. New objects take the `free` ids
+/// first.
 pub(super) fn apply_edits(
     before: &Objects,
     edits: Vec<Edit>,
@@ -225,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fields_that_change_are_told_apart() {
+    fn changed_fields_are_classified() {
         let before = service("}, spec: {x: 1}}");
         let changed = |more: &str| ChangedFields::between(&before, &service(more));
         let nothing = ChangedFields::default();

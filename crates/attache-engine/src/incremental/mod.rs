@@ -1,26 +1,26 @@
-//! An engine that takes batches of edits, and reports what each batch changes.
+//! An engine that applies batches of edits, and reports what each batch changes.
 //!
-//! A batch goes through five stages. Each is a module, and hands a typed value to the next one:
+//! A batch passes through five stages. Each is a module, and passes a typed value to the next one:
 //!
 //! ```text
 //!            Edit
-//! 1 changed     which objects change, and what of each      ─→ ObjectChange
-//! 2 dependents  what depends on them                        ─→ Affected: routes, Gateways, policies
-//! 3 update      what is built again: nodes, links,          ─→ Update: the next engine, with
-//!               attachments, stacks, hierarchies, chains       the nodes and chains that were updated
-//! 4 compare     which of that differs                       ─→ Differences
-//! 5 report      what is reported, found on demand           ─→ Report
+//! 1 changed     which objects change, and which fields      ─→ ObjectChange
+//! 2 dependents  which objects depend on them                ─→ Affected: routes, Gateways, policies
+//! 3 update      rebuilds their nodes, links, attachments,   ─→ Update: the next engine, with
+//!               stacks, hierarchies and chains                 the nodes and chains that were updated
+//! 4 compare     which results differ                        ─→ Differences
+//! 5 report      the changes, computed on demand             ─→ Report
 //! ```
 //!
-//! An update shares everything that stays the same with the engine before it, and costs as much as what depends on the
-//! batch. Objects that decide something together are decided again together, with the functions that build a topology:
+//! An update shares everything that stays the same with the previous engine, so its cost depends on what the batch
+//! affects. Objects whose links depend on each other are relinked together, with the functions that build a topology:
 //! Gateways with their ListenerSets, and HTTPRoutes with GRPCRoutes that have the same hostnames.
 //!
-//! Some changes are not applied incrementally: see `rebuild`. Everything is then built again, the two engines are compared
+//! Some changes are not applied incrementally: see `rebuild`. Everything is then rebuilt, the two engines are compared
 //! as a whole, and [`Report::rebuild_reason`] says why.
 //!
-//! Between two batches the engine keeps, beside its models, the dependency index (`dependents`), the objects by kind and
-//! namespace (`object_index`), the uses of chains (`RefCounts` of the models) and the contributions of policies
+//! Between two batches the engine keeps, beside its models, the dependency index (`dependents`), the objects by kind
+//! and namespace (`object_index`), the uses of chains (`RefCounts` of the models) and the contributions of policies
 //! (`compare::contributions`).
 
 mod changed;
@@ -38,7 +38,6 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::engine::{Engine, EngineBuilder};
-use crate::engine_parts::EngineParts;
 use crate::kinds::{PolicyKind, Settings};
 use crate::model::RefCounts;
 use crate::models::Models;
@@ -53,35 +52,42 @@ pub use crate::topology::NeedsRebuild;
 pub use changed::Edit;
 pub use report::Report;
 
-/// An engine that takes batches of edits, and reports what each batch changes.
-#[derive(Debug)]
+/// An engine that applies batches of edits, and reports what each batch changes. A clone shares its data with the original
+/// and is cheap.
+#[derive(Clone, Debug)]
 pub struct IncrementalEngine {
     engine: Arc<Engine>,
-    built_in: Vec<PolicyKind>,
-    settings: Settings,
+    built_in: Arc<[PolicyKind]>,
+    settings: Arc<Settings>,
     dependencies: DependencyIndex,
     objects: ObjectIndex,
     /// `None` if models are built for each batch.
     kept: Option<KeptCounts>,
-    /// The ids of objects that were deleted.
+    /// The ids of deleted objects, for reuse.
     free_ids: Vec<ObjectId>,
-    /// The parts of the topology whose nodes were removed.
+    /// The parts of the topology whose nodes were removed, for reuse.
     free_parts: Vec<(u32, u32)>,
 }
 
 impl IncrementalEngine {
     /// An engine for many batches. It computes all effective policies at once.
     pub fn new(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> IncrementalEngine {
-        IncrementalEngine::build(objects, built_in.to_vec(), settings, true)
+        IncrementalEngine::build(objects, built_in.into(), Arc::new(settings), true)
     }
 
-    /// An engine for one batch or two. It is ready sooner, and computes for each batch what the batch can affect.
+    /// An engine for one or two batches. It is ready sooner, and computes for each batch only what the batch can
+    /// affect.
     pub fn one_shot(objects: Objects, built_in: &[PolicyKind], settings: Settings) -> IncrementalEngine {
-        IncrementalEngine::build(objects, built_in.to_vec(), settings, false)
+        IncrementalEngine::build(objects, built_in.into(), Arc::new(settings), false)
     }
 
-    fn build(objects: Objects, built_in: Vec<PolicyKind>, settings: Settings, keeps_counts: bool) -> IncrementalEngine {
-        let engine = Arc::new(Engine::new(objects, &built_in, settings.clone()));
+    fn build(
+        objects: Objects,
+        built_in: Arc<[PolicyKind]>,
+        settings: Arc<Settings>,
+        keeps_counts: bool,
+    ) -> IncrementalEngine {
+        let engine = Arc::new(Engine::new(objects, &built_in, Settings::clone(&settings)));
         let parts = engine.parts();
         let counts = || (ObjectIndex::new(&parts.objects), keeps_counts.then(|| KeptCounts::new(&engine)));
         let (dependencies, (objects, kept)) = rayon::join(|| DependencyIndex::new(parts), counts);
@@ -89,7 +95,7 @@ impl IncrementalEngine {
         IncrementalEngine { engine, built_in, settings, dependencies, objects, kept, free_ids, free_parts }
     }
 
-    /// The engine after all batches so far. A clone of it stays as it is when further batches are applied.
+    /// The engine after all batches so far. Further batches do not change a clone of it.
     pub fn now(&self) -> &Arc<Engine> {
         &self.engine
     }
@@ -103,7 +109,7 @@ impl IncrementalEngine {
         }
         let (objects, changes) = changed::apply_edits(before.objects(), edits, &mut self.free_ids);
         if !changes.iter().any(|change| change.can_affect_others(&before)) {
-            let parts = EngineParts { objects, ..before.parts().clone() };
+            let parts = before.parts().with_objects(objects);
             self.engine = Arc::new(before.with_equivalent_parts(parts));
             return Report::unchanged(before, Arc::clone(&self.engine));
         }
@@ -122,7 +128,25 @@ impl IncrementalEngine {
         }
     }
 
-    /// Applies changes incrementally. After an error nothing that is kept is of any use.
+    /// Applies a batch of edits to a copy, if that can be done incrementally: to learn what it would change. It never takes
+    /// the time of a new engine.
+    ///
+    /// # Errors
+    ///
+    /// If everything would have to be built again.
+    pub fn try_batch(&self, batch: impl IntoIterator<Item = Edit>) -> Result<Report, NeedsRebuild> {
+        let mut trial = self.clone();
+        let before = Arc::clone(&self.engine);
+        let edits = changed::effective_edits(before.objects(), batch);
+        let (objects, changes) = changed::apply_edits(before.objects(), edits, &mut trial.free_ids);
+        if !changes.iter().any(|change| change.can_affect_others(&before)) {
+            return Ok(Report::unchanged(Arc::clone(&before), before));
+        }
+        let update = trial.update(&before, objects, &changes)?;
+        Ok(Report::updated(before, trial.engine, update))
+    }
+
+    /// Applies changes incrementally. After an error, the kept state is unusable.
     fn update(
         &mut self,
         before: &Arc<Engine>,
@@ -149,9 +173,9 @@ impl IncrementalEngine {
         Ok(update)
     }
 
-    /// Builds everything again.
+    /// Rebuilds everything.
     fn rebuild(&mut self, objects: Objects) {
-        let (built_in, settings) = (std::mem::take(&mut self.built_in), std::mem::take(&mut self.settings));
+        let (built_in, settings) = (Arc::clone(&self.built_in), Arc::clone(&self.settings));
         *self = IncrementalEngine::build(objects, built_in, settings, self.kept.is_some());
     }
 }
@@ -171,7 +195,7 @@ impl EngineBuilder {
     /// ```
     pub fn build_incremental(self) -> IncrementalEngine {
         let (objects, kinds, settings) = self.into_parts();
-        IncrementalEngine::build(objects, kinds, settings, true)
+        IncrementalEngine::build(objects, kinds.into(), Arc::new(settings), true)
     }
 }
 

@@ -4,13 +4,14 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::changed::{ObjectChange, ObjectStates};
-use crate::object::{GroupKind, ObjectId, ObjectRef, Objects};
+use crate::object::{BorrowedGroupKind, GroupKind, ObjectId, ObjectRef, Objects};
+use crate::persistent::PersistentSet;
 
 /// Objects counted by kind and listed by namespace.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ObjectIndex {
     counts: HashMap<GroupKind, usize>,
-    by_namespace: HashMap<SmolStr, Vec<ObjectId>>,
+    by_namespace: HashMap<SmolStr, PersistentSet<ObjectId>>,
 }
 
 impl ObjectIndex {
@@ -36,18 +37,17 @@ impl ObjectIndex {
     fn add(&mut self, id: ObjectId, reference: &ObjectRef) {
         *self.counts.entry(reference.group_kind()).or_default() += 1;
         if !reference.namespace.is_empty() {
-            self.by_namespace.entry(reference.namespace.clone()).or_default().push(id);
+            self.by_namespace.entry(reference.namespace.clone()).or_default().insert(id);
         }
     }
 
     fn remove(&mut self, id: ObjectId, reference: &ObjectRef) {
-        if let Some(count) = self.counts.get_mut(&reference.group_kind()) {
+        let kind = BorrowedGroupKind { group: &reference.group, kind: &reference.kind };
+        if let Some(count) = self.counts.get_mut(&kind) {
             *count = count.saturating_sub(1);
         }
         if let Some(objects) = self.by_namespace.get_mut(reference.namespace.as_str()) {
-            if let Some(at) = objects.iter().position(|it| *it == id) {
-                objects.swap_remove(at);
-            }
+            objects.remove(id);
             if objects.is_empty() {
                 self.by_namespace.remove(reference.namespace.as_str());
             }
@@ -56,11 +56,17 @@ impl ObjectIndex {
 
     /// Whether there are objects of a kind.
     pub fn has_kind(&self, group: &str, kind: &str) -> bool {
-        self.counts.get(&GroupKind::new(group, kind)).is_some_and(|count| *count > 0)
+        self.counts.get(&BorrowedGroupKind { group, kind }).is_some_and(|count| *count > 0)
     }
 
-    /// The objects in a namespace, in no order.
-    pub fn in_namespace(&self, namespace: &str) -> &[ObjectId] {
-        self.by_namespace.get(namespace).map_or(&[], Vec::as_slice)
+    /// The objects in a namespace, in the order of ids.
+    pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = ObjectId> {
+        let objects = self.by_namespace.get(namespace);
+        objects.into_iter().flat_map(|objects| objects.range(ObjectId(0), ObjectId(u32::MAX)))
+    }
+
+    /// Whether there are objects in a namespace.
+    pub fn has_namespace(&self, namespace: &str) -> bool {
+        self.by_namespace.contains_key(namespace)
     }
 }

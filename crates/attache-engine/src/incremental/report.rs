@@ -1,22 +1,24 @@
-//! Stage 5: what a batch changed, for those who ask.
+//! Stage 5: what a batch changed, computed on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::compare::{Differences, KindDifferences, TargetContributors, status, uncounted_nodes};
 use super::update::{ImpactRegion, Update};
+use crate::chain::ChainId;
 use crate::change::{
-    AffectedTargets, EffectiveChange, StatusChange, TargetChange, changes_at, effective_changes, status_changes,
-    target_changes,
+    AffectedObjects, AffectedTargets, EffectiveChange, Impact, StatusChange, TargetChange, changes_at,
+    effective_changes, status_changes, target_changes,
 };
 use crate::engine::Engine;
 use crate::object::ObjectId;
 use crate::policy::PolicyId;
 use crate::topology::{NeedsRebuild, NodeId};
 
-/// What a batch of edits changed. The changes are found when they are asked for.
+/// What a batch of edits changed. The changes are computed when they are requested.
 #[derive(Debug)]
 pub struct Report {
     /// The engine before the batch.
@@ -29,7 +31,7 @@ pub struct Report {
 /// How the changes between the two engines are found.
 #[derive(Debug)]
 enum Comparison {
-    /// The engine was updated, and the update knows what differs.
+    /// The engine was updated, and the update recorded what differs.
     Updated {
         /// The engines before and after the batch, with the models that were updated.
         sides: [Arc<Engine>; 2],
@@ -37,7 +39,7 @@ enum Comparison {
         /// The region that the models cover. `None` if they cover everything.
         region: Option<Box<ImpactRegion>>,
     },
-    /// The engines were built independently of each other, and are compared as a whole.
+    /// The engines were built independently, and are compared as a whole.
     Whole { reason: Option<NeedsRebuild> },
 }
 
@@ -56,12 +58,12 @@ impl Report {
         Report { before, after, comparison: Comparison::Updated { sides, differences, region } }
     }
 
-    /// Everything was built again.
+    /// Everything was rebuilt.
     pub(super) fn rebuilt(before: Arc<Engine>, after: Arc<Engine>, reason: NeedsRebuild) -> Report {
         Report { before, after, comparison: Comparison::Whole { reason: Some(reason) } }
     }
 
-    /// Compares two engines that were built independently of each other.
+    /// Compares two independently built engines.
     pub fn between(before: Arc<Engine>, after: Arc<Engine>) -> Report {
         Report { before, after, comparison: Comparison::Whole { reason: None } }
     }
@@ -96,6 +98,18 @@ impl Report {
         }
     }
 
+    /// How many objects are in the scopes of [`Report::effective`]. It is much faster than to list them.
+    pub fn impact(&self) -> Impact {
+        let Comparison::Updated { sides, differences, .. } = &self.comparison else {
+            return Impact::new(&self.effective());
+        };
+        let mut affected = AffectedObjects::default();
+        for kind in &differences.kinds {
+            add_affected_objects(sides, kind, &mut affected);
+        }
+        affected.count()
+    }
+
     /// The policies that were added or removed, or whose status changed, sorted.
     pub fn policies(&self) -> Vec<StatusChange> {
         let Comparison::Updated { sides, differences, .. } = &self.comparison else {
@@ -111,7 +125,7 @@ impl Report {
         changed
     }
 
-    /// The targets that are affected by other policies than before, sorted.
+    /// The targets whose affecting policies changed, sorted.
     pub fn targets(&self) -> Vec<TargetChange> {
         let Comparison::Updated { sides, differences, .. } = &self.comparison else {
             return target_changes(&self.before, &self.after);
@@ -147,13 +161,22 @@ impl Report {
 
 /// The changes of one kind, at its targets that can differ.
 fn effective_changes_of(sides: &[Arc<Engine>; 2], kind: &KindDifferences) -> Vec<EffectiveChange> {
+    let Some(model) = sides[1].models().get(kind.model) else { return Vec::new() };
+    let refolded = kind.refolded.nodes(sides[1].view(), model, &kind.refolded_effective);
+    changes_among(sides, kind, kind.targets.clone(), &refolded)
+}
+
+/// The changes of one kind at some targets of each side, and at `refolded` nodes.
+fn changes_among(
+    sides: &[Arc<Engine>; 2],
+    kind: &KindDifferences,
+    mut targets: [Vec<NodeId>; 2],
+    refolded: &[NodeId],
+) -> Vec<EffectiveChange> {
     let models = [0, 1].map(|side| sides[side].models().get(kind.model));
     let views = [0, 1].map(|side| sides[side].view());
-    let Some(model) = models[1] else { return Vec::new() };
-    let refolded = kind.refolded.nodes(views[1], model, &kind.refolded_effective);
     let same_named = refolded.iter().flat_map(|node| views[1].topology.same_named(*node));
     let refolded: BTreeSet<NodeId> = refolded.iter().copied().chain(same_named).collect();
-    let mut targets = kind.targets.clone();
     for ((targets, view), model) in targets.iter_mut().zip(views).zip(models) {
         let is_target = |node: &&NodeId| {
             view.topology.has(**node) && model.is_some_and(|model| model.is_effective_target(view, **node))
@@ -163,7 +186,26 @@ fn effective_changes_of(sides: &[Arc<Engine>; 2], kind: &KindDifferences) -> Vec
     changes_at(views, models, targets)
 }
 
-/// The targets without contribution counts to which other policies can contribute.
+/// Adds the objects in scopes of one kind that change. Where all scopes of a target change, they need not be compared.
+fn add_affected_objects(sides: &[Arc<Engine>; 2], kind: &KindDifferences, affected: &mut AffectedObjects) {
+    let (view, Some(model)) = (sides[1].view(), sides[1].models().get(kind.model)) else { return };
+    let [before, after] = kind.targets.each_ref().map(|targets| targets.split_at(kind.changed_in_all_scopes));
+    affected.add_scopes(view, model, after.0);
+    let moved: HashSet<NodeId> = before.1.iter().chain(after.1).copied().collect();
+    let is_changed = |(chain, _): &(ChainId, u64)| kind.refolded_effective.contains(chain);
+    let changes_whole = |node: &NodeId| {
+        model.chains_at(view, *node).iter().all(is_changed)
+            && !moved.contains(node)
+            && view.topology.same_named(*node).next().is_none()
+    };
+    let refolded = kind.refolded.nodes(view, model, &kind.refolded_effective);
+    let (mut whole, parted): (Vec<NodeId>, Vec<NodeId>) = refolded.into_iter().partition(changes_whole);
+    whole.retain(|node| model.is_effective_target(view, *node));
+    affected.add_scopes(view, model, &whole);
+    affected.add_changes(&changes_among(sides, kind, [before.1.to_vec(), after.1.to_vec()], &parted));
+}
+
+/// The targets without contribution counts whose contributing policies can differ.
 fn uncounted_targets(sides: &[Arc<Engine>; 2], kinds: &[KindDifferences]) -> Vec<TargetContributors> {
     let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
     for kind in kinds {

@@ -1,4 +1,4 @@
-//! The stages on small inputs: what depends on a change, what is rebuilt, and what is reported.
+//! Tests of the stages on small inputs: dependents of a change, rebuilds, and reports.
 
 use std::sync::Arc;
 
@@ -75,6 +75,23 @@ fn a_changed_policy_kind_needs_a_rebuild_and_the_report_says_so() {
     let report = engine.apply(put(&kind));
     assert_eq!(report.rebuild_reason(), Some(NeedsRebuild::PolicyKinds));
     assert!(!report.effective().is_empty());
+}
+
+#[test]
+fn a_changed_setting_of_a_controller_needs_a_rebuild_and_nothing_else_of_its_object_does() {
+    let setting = "settings: [{sets: rootNamespace, kind: ConfigMap, name: mesh, path: data.root}]";
+    let objects = OBJECTS.replace("effectiveTarget: Route", &format!("effectiveTarget: Route, {setting}"));
+    let mut engine = Engine::builder().objects(read(&objects)).build_incremental();
+    let config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: mesh, namespace: x}, data: {root: a}}";
+    assert_eq!(engine.apply(put(config)).rebuild_reason(), Some(NeedsRebuild::ControllerSettings));
+    let kinds = engine.now().kinds();
+    let root = kinds.find("example.io", "ColorPolicy").and_then(|id| kinds.get(id).hierarchy.root_namespace.clone());
+    assert_eq!(root.as_deref(), Some("a"));
+    assert_eq!(engine.apply(put(&config.replace("a}}", "a, more: b}}"))).rebuild_reason(), None);
+    let other = config.replace("name: mesh", "name: other");
+    assert_eq!(engine.apply(put(&other)).rebuild_reason(), None);
+    let removed = Edit::Delete(ObjectRef::new("", "ConfigMap", "x", "mesh"));
+    assert_eq!(engine.apply([removed]).rebuild_reason(), Some(NeedsRebuild::ControllerSettings));
 }
 
 #[test]

@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 9] = files![
     "open-cluster-management"
 ];
 
-/// All built-in kinds, and the problems of their documents. A test ensures that there are none.
+/// All built-in kinds, and the problems of their documents, of which there are none: a test checks it.
 pub fn built_in() -> (Vec<PolicyKind>, Vec<Problem>) {
     let files = FILES.par_iter().map(|(name, text)| {
         let Reading { objects, mut problems } = text::read(&Arc::from(format!("kinds/{name}.yaml")), text);
@@ -65,8 +65,9 @@ mod tests {
                 "the name of {} is not written as `metadata: {{name: …}}`",
                 kind.name
             );
-            for validation in &kind.acceptance.validations {
-                let compiled = CelCondition::compile(validation.rule.text());
+            let validations = kind.acceptance.validations.iter().map(|it| &it.rule);
+            for rule in validations.chain(kind.acceptance.notes.iter().filter_map(|it| it.rule.as_ref())) {
+                let compiled = CelCondition::compile(rule.text());
                 assert!(compiled.is_ok(), "{}: {compiled:?}", kind.name);
             }
         }

@@ -163,6 +163,17 @@ impl RouteAnnotation {
         )
     }
 
+    /// Reports an annotation on a Gateway, which does not count.
+    pub fn check_gateway(&self, gateway: &Object) -> Option<Problem> {
+        let (name, _) = self.value_on(gateway)?;
+        Some(
+            Problem::warning(format!("annotation `{name}` counts on HTTPRoutes only, and has no effect on a Gateway"))
+                .code(ProblemCode::InvalidAnnotation)
+                .at(gateway, Path::parse("metadata.annotations").key(name.clone()))
+                .help("set it on the routes that delegate to others"),
+        )
+    }
+
     fn meaning(&self, text: &str) -> Option<&MergePreference> {
         self.values.iter().find(|value| value.values.iter().any(|it| it == text)).map(|value| &value.preference)
     }

@@ -46,6 +46,10 @@ document! {
         /// Fields of the settings that are not rules.
         #[field("ignored")]
         pub ignored: Vec<SmolStr>,
+
+        /// The fields of `spec`. Lint reports other fields that look like a misspelling of one of them.
+        #[field("known")]
+        pub known: Vec<SmolStr>,
     }
 }
 

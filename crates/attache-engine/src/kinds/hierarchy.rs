@@ -2,9 +2,10 @@
 
 use smol_str::SmolStr;
 
-use super::{LevelName, LevelNames};
-use crate::document::{OneOrMany, document, words};
+use super::{KindName, LevelName, LevelNames};
+use crate::document::{OneOrMany, OrderedMap, document, words};
 use crate::level::Level;
+use crate::value::Path;
 
 document! {
     /// The hierarchy along which policies are inherited.
@@ -18,6 +19,10 @@ document! {
         #[field("effectiveTarget", unset = "the deepest level in `targets`, at least `RouteRule`")]
         pub effective_targets: OneOrMany<LevelName>,
 
+        /// The kinds of objects that, with their sections, have effective policies.
+        #[field("effectiveKinds", unset = "every kind")]
+        pub effective_kinds: Vec<KindName>,
+
         /// What nodes inherit from.
         #[field("paths", default = InheritancePaths::Topology)]
         pub paths: InheritancePaths,
@@ -29,6 +34,14 @@ document! {
         /// Gateways in front of the Services that name them by a label.
         #[field("waypoints")]
         pub waypoints: Option<Waypoints>,
+
+        /// What holds for the Pods of a Gateway: those with the label `gateway.networking.k8s.io/gateway-name`.
+        #[field("gatewayPods", default = GatewayPods::Workloads)]
+        pub gateway_pods: GatewayPods,
+
+        /// Workloads that policies do not hold for.
+        #[field("leavesOut")]
+        pub leaves_out: Vec<WorkloadFilter>,
 
         /// Levels whose policies meet as if they were on one node, the more specific first.
         #[field("oneLevel")]
@@ -46,9 +59,34 @@ words! {
     }
 }
 
+words! {
+    /// What holds for the Pods of a Gateway.
+    pub enum GatewayPods {
+        /// what holds for other workloads.
+        Workloads = "Workloads",
+        /// also policies that target the Gateway; for the Pods of a waypoint nothing else.
+        Gateway = "Gateway",
+        /// nothing.
+        Nothing = "Nothing",
+    }
+}
+
 document! {
-    /// Gateways in front of the Services that name them by a label. Only policies that name the class, the Gateway or the
-    /// Service reach them: policies of Namespaces do not.
+    /// Workloads that have all of these labels, and whose Pods have the field set to true.
+    #[derive(Hash)]
+    pub struct WorkloadFilter {
+        /// Labels of their Pods.
+        #[field("labels")]
+        pub labels: OrderedMap<SmolStr, SmolStr>,
+
+        /// A field of the `spec` of their Pods.
+        #[field("field")]
+        pub field: Option<Path>,
+    }
+}
+
+document! {
+    /// Gateways in front of the Services that name them by a label. Selectors do not select them.
     #[derive(Hash)]
     pub struct Waypoints {
         /// The GatewayClass of such Gateways.
@@ -62,6 +100,46 @@ document! {
         /// The label that names the namespace of the Gateway, if it is another one.
         #[field("namespaceLabel", required)]
         pub namespace_label: SmolStr,
+
+        /// The label, of a Gateway or else of its class, that says what traffic it is for.
+        #[field("trafficLabel")]
+        pub traffic_label: Option<SmolStr>,
+
+        /// The values of `trafficLabel` with which a Gateway is for Services. Without the label it is.
+        #[field("serviceTraffic")]
+        pub service_traffic: Vec<SmolStr>,
+
+        /// The listener whose `allowedRoutes` say from which namespaces Services can use the Gateway. Without such a listener
+        /// only those of its own namespace can.
+        #[field("listener", unset = "Services of all namespaces can")]
+        pub listener: Option<WaypointListener>,
+
+        /// Labels of Services that are never behind such a Gateway, with their values.
+        #[field("exempt")]
+        pub exempt: OrderedMap<SmolStr, Vec<SmolStr>>,
+
+        /// Whether policies of Namespaces hold for such Gateways and the Services behind them.
+        #[field("namespaces")]
+        pub namespaces: bool,
+
+        /// Whether a policy on such a Gateway holds for the Services of other namespaces behind it. If not, the policies of the
+        /// Gateway's Namespace do.
+        #[field("acrossNamespaces", default = true)]
+        pub across_namespaces: bool,
+    }
+}
+
+document! {
+    /// A listener, by protocol and port.
+    #[derive(Hash)]
+    pub struct WaypointListener {
+        /// The protocol of the listener.
+        #[field("protocol", required)]
+        pub protocol: SmolStr,
+
+        /// The port of the listener.
+        #[field("port", required)]
+        pub port: i64,
     }
 }
 

@@ -1,11 +1,14 @@
-//! Infers a policy kind from its CRD, where no PolicyKind document describes it.
+//! Infers a policy kind from its CRD, if no PolicyKind document describes it.
 
 use serde_json::json;
 use smol_str::format_smolstr;
 
 use super::registry::Settings;
 use super::schema::{GROUP, KIND, VERSION};
-use super::{Class, KindOrigin, LevelNames, Pattern, PolicyKind, ResourceScope, SameLevel, Strategy, StrategyRegistry};
+use super::{
+    Class, CrdDefaults, KindOrigin, LevelNames, Pattern, PolicyKind, ResourceScope, SameLevel, Strategy,
+    StrategyRegistry,
+};
 use crate::object::Object;
 use crate::value::Value;
 
@@ -23,6 +26,8 @@ pub struct Crd<'o> {
     kind: &'o str,
     /// The schema of `spec`.
     spec: &'o Value,
+    /// The schema of `status`, if the CRD has schemas.
+    status: Option<&'o Value>,
 }
 
 /// What a CRD defines.
@@ -42,12 +47,14 @@ impl<'o> Crd<'o> {
         let versions = definition.list_at("versions");
         let storage = |version: &&Value| version.get("storage").and_then(Value::as_bool) == Some(true);
         let version = versions.iter().find(storage).or(versions.first());
-        let spec = version.and_then(|version| version.at(&["schema", "openAPIV3Schema", "properties", "spec"]));
+        let properties = version.and_then(|version| version.at(&["schema", "openAPIV3Schema", "properties"]));
+        let spec = properties.and_then(|properties| properties.get("spec"));
         Some(Crd {
             object,
             group: definition.get_str("group")?,
             kind: definition.at(&["names", "kind"])?.as_str()?,
             spec: spec.unwrap_or(&Value::Null),
+            status: properties.map(|properties| properties.get("status").unwrap_or(&Value::Null)),
         })
     }
 
@@ -59,13 +66,22 @@ impl<'o> Crd<'o> {
         self.kind
     }
 
+    /// Whether its objects are known to have no `status.conditions`, and no conditions for each parent as routes have them.
+    pub fn lacks_conditions(&self) -> bool {
+        let lacks = |it: &Value, field: &str| it.at(&["properties", field]).is_none();
+        self.status.is_some_and(|it| !keeps_unknown(it) && lacks(it, "conditions") && lacks(it, "parents"))
+    }
+
     pub fn defines(&self, kind: &PolicyKind) -> bool {
         kind.group == self.group && kind.kind == self.kind
     }
 
-    /// The policy kind that the CRD defines, if it is a policy's.
+    /// The policy kind that the CRD defines, if it defines one.
     pub fn policy_kind(&self, settings: &Settings) -> Inference {
         let refers_to_targets = self.has("targetRef") || self.has("targetRefs");
+        if self.label().is_some() && !self.names_targets() {
+            return Inference::NoPolicy;
+        }
         if self.label().is_none() && !(refers_to_targets && settings.infer_unlabelled) {
             return if refers_to_targets { Inference::Unlabelled } else { Inference::NoPolicy };
         }
@@ -77,11 +93,16 @@ impl<'o> Crd<'o> {
         }
     }
 
-    /// The PolicyKind document that describes the kind as far as its CRD tells. `known` are the strategies that it can name.
+    /// The PolicyKind document of the kind, as far as its CRD describes it. `known` are the strategies that it can
+    /// name.
     pub fn document(&self, known: &StrategyRegistry) -> Value {
         let original = self.has("override") || self.has("default");
         let current = self.has("overrides") || self.has("defaults");
-        let is_inherited = original || current || self.label().as_deref() == Some("inherited");
+        let is_inherited = match self.label().as_deref() {
+            Some("inherited") => true,
+            Some("direct") => false,
+            _ => original || current,
+        };
         let (class, same_level, strategies) = match (is_inherited, original && !current) {
             (true, true) => (Class::Inherited, SameLevel::OldestWins, vec![Strategy::PATCH]),
             (true, false) => (Class::Inherited, SameLevel::OldestIsHigher, self.strategies(known)),
@@ -113,6 +134,11 @@ impl<'o> Crd<'o> {
         }))
     }
 
+    /// The defaults of all versions.
+    pub fn defaults(&self) -> CrdDefaults {
+        CrdDefaults::read(self.object.spec())
+    }
+
     /// The value of the label that marks a CRD as that of a policy, in lower case.
     fn label(&self) -> Option<String> {
         self.object.labels().get_str(LABEL).map(str::to_ascii_lowercase)
@@ -125,26 +151,40 @@ impl<'o> Crd<'o> {
         found
     }
 
-    /// `atomic`, and the strategies that the field `strategy` of a block allows.
+    /// `atomic`, and the strategies that the field `strategy` of a block allows. A schema that keeps unknown fields
+    /// allows all.
     fn strategies(&self, known: &StrategyRegistry) -> Vec<Strategy> {
-        let blocks = ["defaults", "overrides"].iter().filter_map(|block| self.spec.at(&["properties", block]));
+        let blocks: Vec<&Value> =
+            ["defaults", "overrides"].iter().filter_map(|block| self.spec.at(&["properties", block])).collect();
+        let is_open = keeps_unknown(self.spec) || blocks.iter().any(|block| keeps_unknown(block));
+        let fields: Vec<&Value> = blocks.iter().filter_map(|block| block.at(&["properties", "strategy"])).collect();
+        let is_any = is_open && fields.is_empty() || fields.iter().any(|field| field.list_at("enum").is_empty());
+        let any = [Strategy::MERGE, Strategy::PATCH].into_iter().filter(|_| is_any);
+        let words = fields.iter().flat_map(|field| field.list_at("enum"));
         let mut strategies = vec![Strategy::ATOMIC];
-        for field in blocks.filter_map(|block| block.at(&["properties", "strategy"])) {
-            let words = field.list_at("enum");
-            let named = words.iter().filter_map(|word| known.get(word.as_str()?).cloned());
-            let all = [Strategy::MERGE, Strategy::PATCH].into_iter().filter(|_| words.is_empty());
-            for strategy in named.chain(all) {
-                if !strategies.contains(&strategy) {
-                    strategies.push(strategy);
-                }
+        for strategy in words.filter_map(|word| known.get(word.as_str()?).cloned()).chain(any) {
+            if !strategies.contains(&strategy) {
+                strategies.push(strategy);
             }
         }
         strategies
     }
 
+    /// Whether objects of the kind can name targets, according to the schema. Some systems put the label on parameters
+    /// of GatewayClasses, too.
+    fn names_targets(&self) -> bool {
+        let fields = ["targetRef", "targetRefs", "targetSelector", "targetSelectors", "selector", "workloadSelector"];
+        self.spec.get("properties").is_none() || keeps_unknown(self.spec) || fields.iter().any(|field| self.has(field))
+    }
+
     fn has(&self, field: &str) -> bool {
         self.spec.at(&["properties", field]).is_some()
     }
+}
+
+/// Whether objects may have fields that a schema does not list.
+fn keeps_unknown(schema: &Value) -> bool {
+    schema.get("x-kubernetes-preserve-unknown-fields").and_then(Value::as_bool) == Some(true)
 }
 
 fn string_maps<'s>(schema: &'s Value, path: &mut Vec<&'s str>, found: &mut Vec<Pattern>) {

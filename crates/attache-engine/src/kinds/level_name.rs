@@ -140,7 +140,7 @@ impl LevelName {
         self.includes_object(level, |name| name.is(group, kind))
     }
 
-    /// As [`LevelName::includes`], for callers to whom it is expensive to find out whether an object is of a kind.
+    /// Like [`LevelName::includes`], for callers for which the test of the kind is expensive.
     pub fn includes_object(&self, level: Level, is: impl FnOnce(&KindName) -> bool) -> bool {
         match self {
             // A ListenerSet is above its listeners, and counts as a listener of the Gateway.
@@ -166,6 +166,15 @@ impl fmt::Display for LevelName {
 }
 
 impl LevelNames {
+    /// Adds the names that are missing.
+    pub(super) fn add_missing(&mut self, names: impl Iterator<Item = LevelName>) {
+        for name in names {
+            if !self.0.contains(&name) {
+                self.0.push(name);
+            }
+        }
+    }
+
     /// The hierarchy of a kind that gives none.
     pub(super) fn default_hierarchy() -> Self {
         LevelNames(DEFAULT_HIERARCHY.map(LevelName::Level).to_vec())

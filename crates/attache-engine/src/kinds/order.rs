@@ -2,18 +2,27 @@
 
 use smol_str::SmolStr;
 
-use super::{Class, KindName, Pattern, PolicyKind};
+use super::{Class, KindName, LevelNames, Pattern, PolicyKind, Strategy};
 use crate::document::{
     Diagnostics, DocumentReader, FieldValue, Location, OneOrMany, Schema, ValueType, document, from_document, words,
 };
+use crate::level::Level;
 use crate::value::{Path, Value};
 
 document! {
     /// Which of several policies has precedence.
     pub struct KindOrder {
         /// Which of two policies on one target wins.
-        #[field("sameLevel", unset = "`OldestIsHigher`; for Direct kinds always `RejectNewer`")]
+        #[field("sameLevel", unset = "`OldestIsHigher`; `RejectNewer` if `none` is the only strategy, and always for Direct kinds")]
         pub(super) same_level: Option<SameLevel>,
+
+        /// Levels at which only the oldest policy on a node counts, whatever `sameLevel` says.
+        #[field("oldestAlone")]
+        pub oldest_alone: LevelNames,
+
+        /// Levels whose policies meet as if they were on one node: `sameLevel` decides between them.
+        #[field("joined")]
+        pub joined: LevelNames,
 
         /// Under `RejectNewer`, when two policies cannot both be accepted.
         #[field("conflicts", default = Conflicts::Always)]
@@ -63,12 +72,24 @@ words! {
 }
 
 impl PolicyKind {
-    /// Which of two policies on one target wins.
+    /// Which of two policies on one target wins, by default or as given.
     pub fn same_level(&self) -> SameLevel {
         self.order.same_level.unwrap_or(match self.class {
-            Class::Direct => SameLevel::RejectNewer,
-            Class::Inherited => SameLevel::OldestIsHigher,
+            Class::Inherited if self.merging.strategies != [Strategy::NONE] => SameLevel::OldestIsHigher,
+            Class::Direct | Class::Inherited => SameLevel::RejectNewer,
         })
+    }
+}
+
+impl KindOrder {
+    /// Whether only the oldest policy on a node of a level counts.
+    pub fn is_oldest_alone(&self, level: Level) -> bool {
+        self.same_level == Some(SameLevel::OldestAlone) || self.oldest_alone.iter().any(|name| name.level() == level)
+    }
+
+    /// Whether policies of a level are ordered together with those of other such levels.
+    pub fn is_joined(&self, level: Level) -> bool {
+        self.joined.iter().any(|name| name.level() == level)
     }
 }
 
@@ -117,6 +138,8 @@ pub enum Priority {
         source: NumberSource,
         /// Which number comes first.
         order: SortOrder,
+        /// What counts for a policy without a number.
+        missing: MissingNumber,
     },
     /// A word of the policy.
     Word {
@@ -129,6 +152,8 @@ pub enum Priority {
     },
     /// A number that all policies of the kind share.
     Rank(i64),
+    /// The namespace of the policy.
+    Namespace(NamespaceOrder),
     /// Age, for `accumulate`: the oldest first, whatever its level.
     Age,
 }
@@ -152,8 +177,28 @@ words! {
     }
 }
 
+words! {
+    /// What counts for a policy without a number.
+    pub enum MissingNumber {
+        /// zero.
+        Zero = "Zero",
+        /// it comes after all policies with a number.
+        Last = "Last",
+    }
+}
+
+words! {
+    /// Which namespace comes first.
+    pub enum NamespaceOrder {
+        /// policies of the root namespace, then those of other namespaces, the higher level first.
+        RootFirst = "RootFirst",
+        /// policies of other namespaces, the higher level first, then those of the root namespace.
+        RootLast = "RootLast",
+    }
+}
+
 document! {
-    /// Exactly one of `annotation`, `field`, `rank` and `age` is given.
+    /// Exactly one of `annotation`, `field`, `rank`, `namespace` and `age` is given.
     struct PriorityFields {
         /// The annotation with a number.
         #[field("annotation")]
@@ -167,7 +212,11 @@ document! {
         #[field("rank")]
         rank: Option<i64>,
 
-        /// Age decides: the oldest first, whatever its level.
+        /// The namespace of the policy decides.
+        #[field("namespace")]
+        namespace: Option<NamespaceOrder>,
+
+        /// Age decides: the oldest first, whatever its level. Then names decide.
         #[field("age")]
         age: bool,
 
@@ -182,28 +231,37 @@ document! {
         /// Which number comes first.
         #[field("order", default = SortOrder::Descending)]
         order: SortOrder,
+
+        /// What counts for a policy without a number.
+        #[field("missing", default = MissingNumber::Zero)]
+        missing: MissingNumber,
     }
 }
 
 impl Priority {
     fn read_fields(reader: &mut DocumentReader<'_, '_>) -> Option<Priority> {
-        let PriorityFields { annotation, field, rank, age, values, default, order } =
+        let PriorityFields { annotation, field, rank, namespace, age, values, default, order, missing } =
             PriorityFields::read_fields(reader)?;
-        match (annotation, field, rank, age, values) {
-            (Some(annotation), None, None, false, _) => {
-                Some(Priority::Number { source: NumberSource::Annotation(annotation), order })
-            }
-            (None, Some(field), None, false, Some(words)) => Some(Priority::Word { field, words, default }),
-            (None, Some(field), None, false, None) => {
-                Some(Priority::Number { source: NumberSource::Field(field), order })
-            }
-            (None, None, Some(rank), false, _) => Some(Priority::Rank(rank)),
-            (None, None, None, true, _) => Some(Priority::Age),
-            _ => {
-                reader.report(None, "give one of `annotation`, `field`, `rank` and `age`".to_owned(), None);
-                None
-            }
+        let number = |source: NumberSource| Priority::Number { source, order, missing };
+        let mut given = [
+            annotation.map(|annotation| number(NumberSource::Annotation(annotation))),
+            field.map(|field| match values {
+                Some(words) => Priority::Word { field, words, default },
+                None => number(NumberSource::Field(field)),
+            }),
+            rank.map(Priority::Rank),
+            namespace.map(Priority::Namespace),
+            age.then_some(Priority::Age),
+        ]
+        .into_iter()
+        .flatten();
+        let (first, second) = (given.next(), given.next());
+        if first.is_none() || second.is_some() {
+            let message = "give one of `annotation`, `field`, `rank`, `namespace` and `age`";
+            reader.report(None, message.to_owned(), None);
+            return None;
         }
+        first
     }
 }
 

@@ -1,12 +1,13 @@
-//! What is known of one kind of policy.
+//! One kind of policies, as data.
 
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 
 use super::{
-    DictatedBy, KindAcceptance, KindHierarchy, KindMerging, KindOrder, KindTargets, LevelName, Participation,
-    PolicyFields, SameLevel, StatusTemplate, Strategy, StrategyRegistry,
+    ControllerSetting, CrdDefaults, DictatedBy, KindAcceptance, KindControllers, KindHierarchy, KindMerging, KindOrder,
+    KindTargets, LevelName, Participation, Pattern, PolicyFields, SameLevel, StatusTemplate, Strategy,
+    StrategyRegistry,
 };
 use crate::cel::CelCondition;
 use crate::document::{Diagnostics, DocumentReader, Location, OneOrMany, document, words};
@@ -60,9 +61,13 @@ document! {
         #[field(skip)]
         pub name: SmolStr,
 
-        /// Where the description of the kind comes from.
+        /// The origin of the description.
         #[field(skip)]
         pub origin: KindOrigin,
+
+        /// The defaults of the CRD of the kind, if it is in the input.
+        #[field(skip)]
+        pub crd_defaults: CrdDefaults,
 
         /// The group of the kind.
         #[field("group", required)]
@@ -104,6 +109,10 @@ document! {
         #[field(flatten)]
         pub hierarchy: KindHierarchy,
 
+        /// The controllers that handle policies of the kind.
+        #[field(flatten)]
+        pub controllers: KindControllers,
+
         /// When a policy is accepted.
         #[field(flatten)]
         pub acceptance: KindAcceptance,
@@ -115,6 +124,14 @@ document! {
         /// How policies merge.
         #[field(flatten)]
         pub merging: KindMerging,
+
+        /// Settings of the controller that handles the policies, which set fields of the kind.
+        #[field("settings")]
+        pub settings: Vec<ControllerSetting>,
+
+        /// Values that the page and the effective-policy API do not show, such as tokens. They show `<redacted>` instead.
+        #[field("redact")]
+        pub redact: Vec<Pattern>,
     }
 }
 
@@ -138,7 +155,7 @@ words! {
     }
 }
 
-/// Where the description of a kind comes from.
+/// The origin of the description of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KindOrigin {
     /// The program that uses the engine.
@@ -153,7 +170,7 @@ pub enum KindOrigin {
 }
 
 impl PolicyKind {
-    /// Reads a PolicyKind document, or reports everything that is wrong with it. The document can name the `strategies`.
+    /// Reads a PolicyKind document, or returns all of its problems. The document can refer to the given `strategies`.
     pub fn read(
         document: &Object,
         origin: KindOrigin,
@@ -177,6 +194,14 @@ impl PolicyKind {
         if self.targets.allowed.is_empty() {
             self.targets.allowed = self.hierarchy.levels.clone();
         }
+        if self.class == Class::Direct {
+            // A Direct policy applies to its target, so targets need not be repeated in the hierarchy.
+            let virtual_targets = self.targets.virtual_targets.iter().cloned().map(LevelName::Kind);
+            self.targets.allowed.add_missing(virtual_targets);
+            let targets = self.targets.allowed.iter().filter(|it| self.hierarchy.depth(it).is_none());
+            let targets: Vec<LevelName> = targets.cloned().collect();
+            self.hierarchy.levels.add_missing(targets.into_iter());
+        }
         if self.hierarchy.effective_targets.is_empty() {
             self.hierarchy.effective_targets = OneOrMany(vec![self.deepest_target()]);
         }
@@ -188,7 +213,7 @@ impl PolicyKind {
         }
     }
 
-    /// The deepest level that can be targeted, but for inherited kinds not above the rules of routes.
+    /// The deepest level that can be targeted; for inherited kinds, at least the level of route rules.
     fn deepest_target(&self) -> LevelName {
         let rule = LevelName::Level(Level::RouteRule);
         let least = self.hierarchy.depth(&rule).filter(|_| self.class == Class::Inherited);
@@ -196,7 +221,7 @@ impl PolicyKind {
         deepest.max(least).map_or(rule, |depth| self.hierarchy.levels[depth].clone())
     }
 
-    /// Reports what is wrong with fields in the light of other fields.
+    /// Checks fields that depend on other fields.
     fn check(&mut self, reader: &mut DocumentReader<'_, '_>) {
         let KindHierarchy { levels, effective_targets, .. } = &self.hierarchy;
         for name in effective_targets.iter().filter(|name| self.hierarchy.depth(name).is_none()) {
@@ -211,12 +236,14 @@ impl PolicyKind {
         // Built-in expressions are compiled when they are needed. A test compiles all of them.
         if !matches!(self.origin, KindOrigin::BuiltIn(_)) {
             let (at, diagnostics) = reader.diagnostics();
-            for (i, validation) in self.acceptance.validations.iter_mut().enumerate() {
-                match CelCondition::compile(validation.rule.text()) {
-                    Ok(rule) => validation.rule = rule,
-                    Err(error) => {
-                        diagnostics.report(&at.key("validations").index(i).key("rule"), error.to_string(), None);
-                    }
+            let KindAcceptance { validations, notes, .. } = &mut self.acceptance;
+            let validations = validations.iter_mut().enumerate().map(|(i, it)| ("validations", i, &mut it.rule));
+            let notes = notes.iter_mut().enumerate();
+            let notes = notes.filter_map(|(i, it)| Some(("notes", i, it.rule.as_mut()?)));
+            for (field, i, rule) in validations.chain(notes) {
+                match CelCondition::compile(rule.text()) {
+                    Ok(compiled) => *rule = compiled,
+                    Err(error) => diagnostics.report(&at.key(field).index(i).key("rule"), error.to_string(), None),
                 }
             }
         }

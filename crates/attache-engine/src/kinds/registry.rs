@@ -4,8 +4,11 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::infer::{CRD_GROUP, CRD_KIND, Crd, Inference};
-use super::{GROUP, KIND, KindName, KindOrigin, PolicyKind, StrategyRegistry, TargetLinks};
-use crate::object::{ObjectId, Objects};
+use super::related_kinds::RelatedKinds;
+use super::{
+    Controllers, GROUP, KIND, KindName, KindOrigin, PolicyKind, ResolvedSetting, StrategyRegistry, TargetLinks,
+};
+use crate::object::{BorrowedGroupKind, GroupKind, ObjectId, Objects};
 use crate::problem::{Problem, ProblemCode};
 
 /// The id of a policy kind in a [`Registry`].
@@ -16,23 +19,29 @@ pub struct KindId(pub u32);
 #[derive(Debug, Default)]
 pub struct Registry {
     kinds: Vec<PolicyKind>,
-    by_kind: HashMap<(SmolStr, SmolStr), KindId>,
-    /// For each kind the kind with whose policies its own form one list, or itself.
+    by_kind: HashMap<GroupKind, KindId>,
+    related: RelatedKinds,
+    /// For each kind, the kind whose list its policies join, or the kind itself.
     leaders: Vec<KindId>,
     /// CRDs that refer to targets, but have no policy label.
     unlabelled: Vec<ObjectId>,
     links: TargetLinks,
+    controllers: Controllers,
+    /// For each kind the settings of its controller.
+    settings: Vec<Vec<ResolvedSetting>>,
 }
 
-/// What the user of an engine chooses.
+/// Options of an engine.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Whether a CRD with `targetRef` or `targetRefs` defines a policy kind even without a policy label.
     pub infer_unlabelled: bool,
     /// The strategies that PolicyKind documents can name.
     pub strategies: StrategyRegistry,
-    /// Links between kinds of targets that the Gateway API does not know, besides those of TargetKind documents.
+    /// Links between custom kinds of targets, besides those of TargetKind documents.
     pub links: TargetLinks,
+    /// The controllers of Gateways, besides those of GatewayController documents.
+    pub controllers: Controllers,
 }
 
 impl Registry {
@@ -41,6 +50,8 @@ impl Registry {
     pub fn new(built_in: &[PolicyKind], objects: &Objects, settings: &Settings) -> (Registry, Vec<Problem>) {
         let mut links = settings.links.clone();
         let mut problems = links.add_documents(objects);
+        let (controllers, found) = settings.controllers.with_documents(objects);
+        problems.extend(found);
         let mut kinds: Vec<PolicyKind> = Vec::new();
         let known =
             |kinds: &[PolicyKind], group: &str, kind: &str| kinds.iter().any(|k| k.group == group && k.kind == kind);
@@ -66,8 +77,9 @@ impl Registry {
             }
         }
         let mut unlabelled = Vec::new();
-        for (id, crd) in objects.each_of_kind(CRD_GROUP, CRD_KIND) {
-            let Some(definition) = Crd::read(crd) else { continue };
+        let crds = objects.each_of_kind(CRD_GROUP, CRD_KIND);
+        let crds: Vec<_> = crds.filter_map(|(id, crd)| Some((id, crd, Crd::read(crd)?))).collect();
+        for &(id, crd, ref definition) in &crds {
             if let Some(kind) = kinds.iter_mut().find(|kind| definition.defines(kind)) {
                 kind.merging.whole.extend(definition.string_maps());
                 continue;
@@ -90,19 +102,34 @@ impl Registry {
                 Inference::NoPolicy => {}
             }
         }
+        for kind in &mut kinds {
+            let definition = crds.iter().find(|(_, _, definition)| definition.defines(kind));
+            kind.crd_defaults = definition.map(|(_, _, definition)| definition.defaults()).unwrap_or_default();
+        }
         kinds.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
+        // Kinds of one controller share settings: report the problems of each setting once.
+        let mut unknown = Vec::new();
+        let settings = kinds.iter_mut().map(|kind| kind.resolve_settings(objects, &mut unknown)).collect();
+        unknown.sort();
+        unknown.dedup();
+        problems.append(&mut unknown);
         let by_kind = kinds
             .iter()
             .enumerate()
-            .map(|(i, kind)| ((kind.group.clone(), kind.kind.clone()), KindId(i as u32)))
+            .map(|(i, kind)| (GroupKind::new(&kind.group, &kind.kind), KindId(i as u32)))
             .collect();
-        let leaders = leaders(&kinds);
-        (Registry { kinds, by_kind, leaders, unlabelled, links }, problems)
+        let (leaders, related) = (leaders(&kinds), RelatedKinds::new(&kinds));
+        (Registry { kinds, by_kind, related, leaders, unlabelled, links, controllers, settings }, problems)
     }
 
     /// The kind with this id.
     pub fn get(&self, id: KindId) -> &PolicyKind {
         &self.kinds[id.0 as usize]
+    }
+
+    /// The settings of the controller that handles the policies of a kind, with their effective values.
+    pub fn settings(&self, id: KindId) -> &[ResolvedSetting] {
+        &self.settings[id.0 as usize]
     }
 
     /// The kind in whose model the policies of a kind are: the kind that it `decidesWith`, or itself.
@@ -112,7 +139,7 @@ impl Registry {
 
     /// The id of a kind, if it is known.
     pub fn find(&self, group: &str, kind: &str) -> Option<KindId> {
-        self.by_kind.get(&(SmolStr::new(group), SmolStr::new(kind))).copied()
+        self.by_kind.get(&BorrowedGroupKind { group, kind }).copied()
     }
 
     /// The CRDs that refer to targets, but have no policy label.
@@ -120,9 +147,45 @@ impl Registry {
         &self.unlabelled
     }
 
-    /// The links between kinds of targets that the Gateway API does not know.
+    /// The links between custom kinds of targets.
     pub fn links(&self) -> &TargetLinks {
         &self.links
+    }
+
+    /// The controllers of Gateways.
+    pub fn controllers(&self) -> &Controllers {
+        &self.controllers
+    }
+
+    /// Whether policies can target objects of this kind that have no manifest: they exist because they are referred to.
+    pub fn is_virtual(&self, group: &str, kind: &str) -> bool {
+        self.related.virtual_targets.iter().any(|name| name.is(group, kind))
+    }
+
+    /// Whether objects of this kind can have settings of controllers.
+    pub(crate) fn has_settings(&self, group: &str, kind: &str) -> bool {
+        self.related.settings.iter().any(|it| it.kind == kind && it.group == group)
+    }
+
+    /// Whether objects of this kind determine which targets policies are bound to.
+    pub(crate) fn binds_policies(&self, group: &str, kind: &str) -> bool {
+        self.related.bindings.iter().any(|name| name.is(group, kind))
+    }
+
+    /// Whether there are policies of two kinds with this name.
+    pub(crate) fn is_ambiguous(&self, objects: &Objects, name: &str) -> bool {
+        let same_named = || self.kinds.iter().filter(|kind| kind.kind == name);
+        let has_policies = |kind: &&PolicyKind| !objects.of_kind(&kind.group, &kind.kind).is_empty();
+        self.related.shared_names.iter().any(|shared| shared == name) && same_named().filter(has_policies).count() > 1
+    }
+
+    /// Makes policies display the plural and group of their kind, if there are policies of another kind with the same
+    /// name.
+    pub(crate) fn qualify_ambiguous(&self, objects: &mut Objects) {
+        for kind in self.kinds.iter().filter(|kind| self.related.shared_names.contains(&kind.kind)) {
+            let is_ambiguous = self.is_ambiguous(objects, &kind.kind);
+            objects.qualify(&kind.group, &kind.kind, is_ambiguous);
+        }
     }
 
     /// Every kind, in the order of ids.

@@ -1,4 +1,4 @@
-//! Targets that a policy does not name: selected by labels, or named by host.
+//! Targets that are selected by labels or named by host.
 
 use smol_str::SmolStr;
 
@@ -13,7 +13,7 @@ pub struct SelectionRule {
     pub labels: Option<SelectorField>,
     /// The field with the selector of Namespaces; without one, the policy's own Namespace is selected from.
     pub namespaces: Option<Path>,
-    /// The levels that are selected from.
+    /// The levels that targets are selected from.
     pub levels: Vec<LevelName>,
     /// What a policy in the root namespace selects from.
     pub from_root: RootSelection,

@@ -8,20 +8,46 @@ use crate::document::{OneOrMany, OrderedMap, document, words};
 document! {
     /// The conditions that report the status of policies.
     ///
-    /// A reason or message can contain placeholders: `{kind}`, `{policy}`, `{reason}`, `{message}`, `{errors}`, `{by}` (the
-    /// policies that override it), `{with}` (the higher policies that it is merged with), `{places}`, `{sections}`,
-    /// `{targetKind}`, `{targetNamespace}`, `{target}`, `{section}`.
+    /// A type, reason or message can contain placeholders: `{kind}`, `{policy}`, `{reason}`, `{message}`, `{errors}`, `{by}`
+    /// (the policies that override it), `{gateways}` (those whose controllers do not handle it), `{superseded}` (which parts of it, by which policies), `{with}` (the higher policies
+    /// that it is merged with), `{places}`, `{sections}`, `{targetKind}`, `{targetNamespace}`, `{target}`, `{section}`, `{targetRef}` (the target with its section), `{otherRoute}` (for `TargetConflict`),
+    /// `{domain}` (that of `controllerName`).
     pub struct StatusTemplate {
         /// The conditions of a policy. Of each type the first one that holds counts. `[]`: policies have no status.
         #[field("conditions", default = default_conditions(), unset = "`Accepted` and `Enforced`")]
         pub conditions: Vec<ConditionTemplate>,
 
+        /// The name of the controller in `status.ancestors`. Its domain is that of the condition of targets.
+        #[field("controllerName", unset = "that of the GatewayClass; the domain is `attache.dev`")]
+        pub controller_name: Option<SmolStr>,
+
+        /// Levels whose nodes are ancestors themselves if a policy targets them.
+        #[field("ancestors", unset = "the ancestors are the Gateways and mesh Services above a target")]
+        pub ancestors: Vec<LevelName>,
+
+        /// What the ancestors of a policy are that targets a route or a rule.
+        #[field("routeAncestors", default = RouteAncestors::Gateways)]
+        pub route_ancestors: RouteAncestors,
+
+        /// Whether one refused target makes the policy not accepted for an ancestor, even if another target below the same
+        /// ancestor is accepted.
+        #[field("refusedByOneTarget")]
+        pub refused_by_one_target: bool,
+
+        /// What `Overridden` and `Merged` are reported for.
+        #[field("relations", default = PolicyRelations::Scopes)]
+        pub relations: PolicyRelations,
+
         /// Levels whose policies are reported as if no policies were attached at other levels, and vice versa.
         #[field("apart")]
         pub apart: Vec<LevelName>,
 
+        /// Whose status `attache controller` writes.
+        #[field("write", unset = "`All` for a PolicyKind in the cluster, `None` for a built-in one")]
+        pub write: Option<StatusWrite>,
+
         /// The condition of a target while policies are in force there.
-        #[field("affected", default = AffectedTemplate::default(), unset = "type `attache.dev/{kind}Affected`")]
+        #[field("affected", default = AffectedTemplate::default(), unset = "type `{domain}/{kind}Affected`")]
         pub affected: AffectedTemplate,
     }
 }
@@ -54,10 +80,48 @@ document! {
         #[field("message")]
         pub message: SmolStr,
 
+        /// Whether the condition of an ancestor is reported for each of its listeners on which it holds.
+        #[field("perListener")]
+        pub per_listener: bool,
+
         /// What nodes are called in `{places}`: from what they are, as in `target`, to a name. Without any such node the
         /// condition does not hold.
         #[field("places")]
         pub places: OrderedMap<SmolStr, SmolStr>,
+    }
+}
+
+words! {
+    /// What the ancestors of a policy are that targets a route or a rule.
+    pub enum RouteAncestors {
+        /// the Gateways that the route is attached to.
+        Gateways = "Gateways",
+        /// what the parentRefs of the route name: Gateways, ListenerSets and listeners, even if the route is not attached.
+        ParentRefs = "ParentRefs",
+    }
+}
+
+words! {
+    /// What `Overridden` and `Merged` are reported for.
+    pub enum PolicyRelations {
+        /// for policies that meet in a scope.
+        Scopes = "Scopes",
+        /// for policies whose targets are below each other, even if no request meets both.
+        Targets = "Targets",
+    }
+}
+
+words! {
+    /// Whose status `attache controller` writes.
+    pub enum StatusWrite {
+        /// that of policies, and of what they affect.
+        All = "All",
+        /// that of policies.
+        Policies = "Policies",
+        /// that of what policies affect.
+        Targets = "Targets",
+        /// nobody's.
+        Nothing = "None",
     }
 }
 
@@ -75,6 +139,10 @@ document! {
         /// The message of the condition.
         #[field("message")]
         pub message: SmolStr,
+
+        /// Whether only targets of policies have the condition, and not what is below them.
+        #[field("targetsOnly")]
+        pub targets_only: bool,
     }
 }
 
@@ -93,6 +161,8 @@ words! {
     pub enum PolicyState {
         /// the policy is accepted.
         Accepted = "Accepted",
+        /// it is accepted, but not on all of its targets.
+        PartlyAccepted = "PartlyAccepted",
         /// it conflicts with another policy.
         Conflicted = "Conflicted",
         /// it is invalid.
@@ -101,6 +171,8 @@ words! {
         TargetNotFound = "TargetNotFound",
         /// a target is in a namespace that the policy must not refer to.
         RefNotPermitted = "RefNotPermitted",
+        /// a target has the same hostname and path as another route: see `ownPaths`.
+        TargetConflict = "TargetConflict",
         /// all of it is in force in every scope.
         Enforced = "Enforced",
         /// a part of it is in force.
@@ -109,6 +181,10 @@ words! {
         Overridden = "Overridden",
         /// it is not in force, and no other policy overrides it.
         NotEnforced = "NotEnforced",
+        /// the Gateways of the policy belong to controllers that do not handle it. It then has no other conditions.
+        NotHandled = "NotHandled",
+        /// it is not in force because its condition holds nowhere.
+        ConditionFalse = "ConditionFalse",
         /// other policies override all of it in at least one scope.
         OverriddenSomewhere = "OverriddenSomewhere",
         /// it is in force together with others in at least one scope.
@@ -120,12 +196,21 @@ words! {
     }
 }
 
+impl StatusTemplate {
+    /// The domain of conditions on targets: that of the controller's name.
+    pub fn domain(&self) -> &str {
+        let domain = self.controller_name.as_deref().and_then(|name| name.split('/').next());
+        domain.filter(|domain| !domain.is_empty()).unwrap_or("attache.dev")
+    }
+}
+
 impl Default for AffectedTemplate {
     fn default() -> Self {
         AffectedTemplate {
-            r#type: "attache.dev/{kind}Affected".into(),
+            r#type: "{domain}/{kind}Affected".into(),
             reason: "Accepted".into(),
             message: "affected by {kind} [{by}]".into(),
+            targets_only: false,
         }
     }
 }
@@ -140,15 +225,16 @@ fn default_conditions() -> Vec<ConditionTemplate> {
         status,
         reason: reason.into(),
         message: message.into(),
+        per_listener: false,
         places: OrderedMap::default(),
     };
-    let refused = [Conflicted, Invalid, TargetNotFound, RefNotPermitted];
+    let refused = [Conflicted, Invalid, TargetNotFound, RefNotPermitted, TargetConflict];
     vec![
-        condition(&[Accepted], "Accepted", True, "Accepted", "{message}"),
+        condition(&[Accepted, NotHandled], "Accepted", True, "Accepted", "{message}"),
         condition(&refused, "Accepted", False, "{reason}", "{errors}"),
         condition(&[Enforced], "Enforced", True, "Enforced", ""),
-        condition(&[PartiallyEnforced], "Enforced", True, "PartiallyEnforced", "partly overridden by [{by}]"),
+        condition(&[PartiallyEnforced], "Enforced", True, "PartiallyEnforced", "{superseded}"),
         condition(&[Overridden], "Enforced", False, "Overridden", "fully overridden by [{by}]"),
-        condition(&[NotEnforced], "Enforced", False, "NotEnforced", "{message}"),
+        condition(&[NotEnforced, NotHandled], "Enforced", False, "NotEnforced", "{message}"),
     ]
 }

@@ -1,4 +1,4 @@
-//! Kinds of targets that the Gateway API does not know, and the links to their parents.
+//! Custom kinds of targets, and the links to their parents.
 
 use std::fmt;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl TargetKind {
 /// Finds the parents of an object.
 type FindParents = dyn Fn(&Object) -> Vec<ObjectRef> + Send + Sync;
 
-/// The links between kinds of targets that the Gateway API does not know: by TargetKind documents, or by functions.
+/// The links between custom kinds of targets, from TargetKind documents or functions.
 ///
 /// ```
 /// use attache_engine::kinds::TargetLinks;
@@ -129,9 +129,9 @@ impl fmt::Debug for LinkRule {
 }
 
 impl TargetLinks {
-    /// Links objects of the kind `child` to parents of the kind `parent`. The function returns the parents of an object;
-    /// those of another kind, and those that do not exist, do not count. It must depend on the
-    /// spec, labels and annotations of the object alone.
+    /// Links objects of the kind `child` to parents of the kind `parent`. The function returns the parents of an
+    /// object; parents of another kind, and parents that do not exist, are ignored. The result must depend only on the
+    /// spec, labels and annotations of the object.
     pub fn add(
         &mut self,
         child: &str,
@@ -152,7 +152,7 @@ impl TargetLinks {
         }));
     }
 
-    /// Adds the links of the TargetKind documents among the objects, and returns what is wrong with them.
+    /// Adds the links of the TargetKind documents among the objects, and returns the problems of the documents.
     pub(crate) fn add_documents(&mut self, objects: &Objects) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (_, document) in objects.each_of_kind(GROUP, TARGET_KIND) {
@@ -179,7 +179,7 @@ impl TargetLinks {
         self.0.iter().any(|link| link.child.is(group, kind))
     }
 
-    /// The parents of an object, as far as they are among the objects; and those that are not.
+    /// The parents of an object that exist, and those that do not.
     pub(crate) fn parents(&self, objects: &Objects, child: &Object) -> LinkedParents {
         let mut found = LinkedParents::default();
         for link in self.0.iter().filter(|link| link.child.is(&child.id.group, &child.id.kind)) {
@@ -208,7 +208,7 @@ pub(crate) struct LinkedParents {
 
 impl LinkedParents {
     fn add(&mut self, objects: &Objects, id: ObjectRef) {
-        // A reference does not tell whether the parent is in a namespace.
+        // A reference does not say whether the parent is namespaced.
         let cluster_scoped = ObjectRef { namespace: SmolStr::default(), ..id.clone() };
         match objects.find(&id).or_else(|| objects.find(&cluster_scoped)) {
             Some(parent) => self.existing.push(parent),

@@ -16,6 +16,10 @@ document! {
         #[field("sections", default = true)]
         pub sections: bool,
 
+        /// Whether a policy can target a rule without a name by its number: `rule-1` is the first rule of a route.
+        #[field("numberedRules")]
+        pub numbered_rules: bool,
+
         /// Kinds that a policy can target only if it targets no other kind.
         #[field("unmixed")]
         pub unmixed: LevelNames,
@@ -23,6 +27,11 @@ document! {
         /// Whether a policy on a listener is invalid if a plain HTTP listener of the same Gateway has the same port.
         #[field("ownPort")]
         pub own_port: bool,
+
+        /// Whether a policy on a route is refused (TargetConflict) if a route that it does not target has the same hostname and
+        /// path on the same listener.
+        #[field("ownPaths")]
+        pub own_paths: bool,
 
         /// Whether a policy can target objects in other namespaces.
         #[field("crossNamespace", default = CrossNamespace::Never)]
@@ -79,6 +88,8 @@ words! {
     pub enum WithoutTarget {
         /// nothing, and the policy is not accepted.
         Refused = "Refused",
+        /// nothing, until another object uses the policy.
+        Nothing = "Nothing",
         /// its Namespace.
         Namespace = "Namespace",
     }

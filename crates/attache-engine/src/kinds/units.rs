@@ -1,4 +1,4 @@
-//! What counts as one part of a policy when origins and losses are reported: a rule, or else a single leaf.
+//! The units in which origins and losses are reported: a rule, or else a single leaf.
 
 use super::{Granularity, Pattern, PatternFit, PolicyKind};
 use crate::value::{Segment, Value};
@@ -8,12 +8,12 @@ use crate::value::{Segment, Value};
 pub struct Units {
     rules: Vec<Pattern>,
     whole: Vec<Pattern>,
-    /// What counts where no rule is declared.
+    /// The granularity where no rule is declared.
     granularity: Granularity,
 }
 
 impl PolicyKind {
-    /// How the kind divides the settings of its policies.
+    /// The units of the kind's policies.
     pub fn units(&self) -> Units {
         let coarsest = || self.merging.strategies.iter().map(|strategy| strategy.granularity()).max();
         let granularity = match self.merging.rules.is_empty() {
@@ -30,7 +30,7 @@ impl Units {
         Units { rules: Vec::new(), whole: Vec::new(), granularity: Granularity::Leaf }
     }
 
-    /// What these patterns name is a unit, and each other field at the top.
+    /// Values that match these patterns are units, and so is each other top-level field.
     pub fn for_rules(rules: &[Pattern]) -> Units {
         Units { rules: rules.to_vec(), whole: Vec::new(), granularity: Granularity::Field }
     }
@@ -59,13 +59,13 @@ impl Units {
         }
     }
 
-    /// How many of the first steps of `path` lead to a unit; all of them if none of its maps is one.
+    /// The length of the prefix of `path` that leads to a unit; the whole length if none of its maps is a unit.
     pub fn unit_depth(&self, path: &[Segment]) -> usize {
         (1..path.len()).find(|depth| self.is_unit_map(&path[..*depth])).unwrap_or(path.len())
     }
 
-    /// Whether a policy can name the value at `path` as a rule: it is a declared rule, or else a field at the top or an
-    /// entry of a map there.
+    /// Whether a policy can name the value at `path` as a rule: it is a declared rule, or else a top-level field or an
+    /// entry of a top-level map.
     pub fn is_rule(&self, path: &[Segment], value: &Value) -> bool {
         if self.rules.is_empty() { path.len() <= 2 } else { self.is_unit(path, value) }
     }
@@ -90,7 +90,7 @@ impl Units {
 
     fn fit(&self, path: &[Segment]) -> PatternFit {
         let fits = || self.rules.iter().map(|pattern| pattern.fit(path.iter()));
-        // The longer of two patterns counts: `a.b.*` divides what `a.*` would take whole.
+        // The longer of two patterns counts: `a.b.*` divides a value that `a.*` would take as a whole.
         if fits().any(|fit| fit == PatternFit::Prefix) {
             PatternFit::Prefix
         } else if fits().any(|fit| fit == PatternFit::Exact) {

@@ -1,11 +1,11 @@
-//! The PolicyKind document of a kind, to copy and change.
+//! The PolicyKind document of a kind, to copy and edit.
 
 use super::{CRD_GROUP, CRD_KIND, Crd, GROUP, KIND, KindOrigin, PolicyKind, built_in};
 use crate::object::{ObjectRef, Objects};
 use crate::text::to_yaml;
 
 impl PolicyKind {
-    /// The PolicyKind document as YAML: as it was written, or as it could be written for a kind that was inferred from a
+    /// The PolicyKind document as YAML: the original text, or a generated document for a kind that was inferred from a
     /// CRD among `objects`.
     pub fn document(&self, objects: &Objects) -> Option<String> {
         let object = |group, kind| objects.find(&ObjectRef::new(group, kind, "", &self.name)).map(|id| &objects[id]);

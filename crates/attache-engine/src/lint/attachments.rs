@@ -21,7 +21,7 @@ pub enum AttachmentFinding {
         /// The policy.
         policy: ObjectRef,
         /// Why its target is refused.
-        error: AttachmentError,
+        error: Box<AttachmentError>,
     },
     /// A selector selects objects in another namespace, and no ReferenceGrant allows the policy to target them.
     MissingGrants {
@@ -30,7 +30,7 @@ pub enum AttachmentFinding {
         /// The selected objects. All are in the same namespace.
         selected: Vec<ObjectRef>,
     },
-    /// Another policy has the same targets, and only one policy of the kind can be on a target.
+    /// Another policy has the same targets, and only one policy of the kind can be attached to each.
     Conflicted {
         /// The policy that is accepted.
         winner: ObjectRef,
@@ -44,7 +44,7 @@ pub enum AttachmentFinding {
 impl AttachmentFinding {
     pub(super) fn related(&self) -> Vec<&ObjectRef> {
         match self {
-            AttachmentFinding::Refused { error, .. } => match error {
+            AttachmentFinding::Refused { error, .. } => match &**error {
                 AttachmentError::TargetNotFound { target, .. }
                 | AttachmentError::SectionNotFound { target, .. }
                 | AttachmentError::NamespaceNotOwn { target, .. }
@@ -60,11 +60,12 @@ impl AttachmentFinding {
 
     pub(super) fn help(&self) -> Option<String> {
         match self {
-            AttachmentFinding::Refused { policy, error: AttachmentError::NotGranted { target, .. } } => {
-                Some(add_grant(policy, target))
-            }
+            AttachmentFinding::Refused { policy, error } => match &**error {
+                AttachmentError::NotGranted { target, .. } => Some(add_grant(policy, target)),
+                _ => None,
+            },
             AttachmentFinding::MissingGrants { policy, selected } => Some(add_grant(policy, selected.first()?)),
-            AttachmentFinding::Refused { .. } | AttachmentFinding::Conflicted { .. } => None,
+            AttachmentFinding::Conflicted { .. } => None,
         }
     }
 }
@@ -72,11 +73,11 @@ impl AttachmentFinding {
 impl fmt::Display for AttachmentFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The path is that of the finding.
-            AttachmentFinding::Refused { error: AttachmentError::InvalidPolicy(invalid), .. } => {
-                f.write_str(&invalid.message)
-            }
-            AttachmentFinding::Refused { error, .. } => error.fmt(f),
+            AttachmentFinding::Refused { error, .. } => match &**error {
+                // The finding itself has the path.
+                AttachmentError::InvalidPolicy(invalid) => f.write_str(&invalid.message),
+                error => error.fmt(f),
+            },
             AttachmentFinding::MissingGrants { policy, selected } => {
                 let namespace = selected.first().map_or("", |selected| &selected.namespace);
                 let ObjectRef { kind, namespace: own, .. } = policy;
@@ -94,7 +95,7 @@ impl fmt::Display for AttachmentFinding {
     }
 }
 
-/// What to write so that `from` may refer to objects of the kind and namespace of `to`.
+/// The ReferenceGrant that would let `from` refer to objects of the kind and namespace of `to`.
 pub fn add_grant(from: &ObjectRef, to: &ObjectRef) -> String {
     format!(
         "add a ReferenceGrant to namespace `{}` with `from: [{{group: {}, kind: {}, namespace: {}}}]` and `to: [{{group: \"{}\", kind: {}}}]`",
@@ -117,7 +118,7 @@ pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
             AttachmentError::InvalidPolicy(invalid) => invalid.path.clone(),
             _ => target_path(policy, refusal),
         };
-        let error = (*refusal.error).clone();
+        let error = refusal.error.clone();
         let rule = broken_rule(&error);
         let cause = AttachmentFinding::Refused { policy: object.id.clone(), error };
         findings.push(Finding::new(rule, object, path, FindingCause::Attachment(cause)));
@@ -146,7 +147,9 @@ fn broken_rule(error: &AttachmentError) -> &'static Rule {
         error => match error.reason() {
             RejectionReason::TargetNotFound => &rule::SELECTS_NOTHING,
             RejectionReason::RefNotPermitted => &rule::FOREIGN_TARGET,
-            RejectionReason::Invalid | RejectionReason::Conflicted => &rule::INVALID_POLICY,
+            RejectionReason::Invalid | RejectionReason::Conflicted | RejectionReason::TargetConflict => {
+                &rule::INVALID_POLICY
+            }
         },
     }
 }

@@ -1,4 +1,4 @@
-//! Blocks of policies that have no effect: shadowed rules, removals of nothing, conditions that are never true.
+//! Blocks of policies that have no effect: empty blocks, shadowed rules, removals of nothing, conditions that are never true.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,6 +27,11 @@ pub enum BlockFinding {
         /// The rule as it is written.
         name: SmolStr,
     },
+    /// The block has no rules.
+    Empty {
+        /// The block.
+        block: BlockKind,
+    },
     /// The condition is false in all scopes.
     ConditionFalse {
         /// The block.
@@ -54,6 +59,10 @@ impl fmt::Display for BlockFinding {
             }
             BlockFinding::RemovesNothing { name } => {
                 write!(f, "`{name}` is removed, but no policy above sets it as a default")
+            }
+            BlockFinding::Empty { block: BlockKind::Bare } => f.write_str("it has no rules, and so sets nothing"),
+            BlockFinding::Empty { block } => {
+                write!(f, "{} has no rules: it sets nothing, and takes nothing from other policies", name(*block))
             }
             BlockFinding::ConditionFalse { block, scopes } => {
                 write!(f, "the condition of {} is not true in {}", name(*block), any_scope(*scopes))
@@ -115,6 +124,16 @@ fn joined(path: Path, segment: &Segment) -> Path {
     }
 }
 
+/// Blocks that are written but have no rules.
+pub fn empty(facts: &FoldFacts<'_>, findings: &mut Findings) {
+    for (status, policy) in facts.policies() {
+        for &block in &policy.empty_blocks {
+            let at = path(facts, status.policy, block);
+            push(facts, status.policy, &rule::EMPTY_BLOCK, at, BlockFinding::Empty { block }, findings);
+        }
+    }
+}
+
 /// Entries of `remove` for which no default of a policy above is dropped.
 pub fn removes_nothing(facts: &FoldFacts<'_>, findings: &mut Findings) {
     for (status, policy) in facts.policies().filter(|(status, _)| status.scopes.total > 0) {
@@ -161,7 +180,7 @@ pub fn condition_never_true(facts: &FoldFacts<'_>, findings: &mut Findings) {
     }
 }
 
-/// Conditions that cannot be evaluated and so count as false.
+/// Conditions that cannot be evaluated, and so count as false.
 pub fn condition_error(facts: &FoldFacts<'_>, findings: &mut Findings) {
     for (&(policy, block), &(error, scopes)) in &facts.errors {
         let finding = BlockFinding::ConditionError { block, scopes, error: error.to_owned() };

@@ -31,7 +31,7 @@ impl FindingChanges {
     }
 }
 
-/// The findings that are not among `others`. A finding that occurs twice must occur twice among them.
+/// The findings that are not among `others`. A finding that occurs twice is removed only if it occurs twice there.
 fn without(findings: &[Finding], others: &[Finding]) -> Vec<Finding> {
     let mut counts: HashMap<FindingKey, usize> = HashMap::new();
     for finding in others {

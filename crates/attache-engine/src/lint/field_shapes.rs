@@ -5,6 +5,8 @@ use crate::topology::api::GATEWAY_API;
 
 /// The values that a field accepts.
 pub enum FieldShape {
+    /// Any value.
+    Any,
     /// Any string.
     Text,
     /// A DNS name.
@@ -47,7 +49,13 @@ const LISTENER: &[Field] = &[
     Field(
         "allowedRoutes",
         FieldShape::Object(&[
-            Field("namespaces", FieldShape::Object(&[Field("from", FieldShape::Word(FROM, "it counts as `Same`"))])),
+            Field(
+                "namespaces",
+                FieldShape::Object(&[
+                    Field("from", FieldShape::Word(FROM, "it counts as `Same`")),
+                    Field("selector", FieldShape::Any),
+                ]),
+            ),
             Field(
                 "kinds",
                 FieldShape::List(&FieldShape::Object(&[
@@ -62,6 +70,8 @@ const LISTENER: &[Field] = &[
         FieldShape::Object(&[
             Field("mode", FieldShape::Word(&["Terminate", "Passthrough"], "it counts as `Terminate`")),
             Field("certificateRefs", FieldShape::List(&FieldShape::Object(REFERENCE))),
+            Field("frontendValidation", FieldShape::Any),
+            Field("options", FieldShape::Any),
         ]),
     ),
 ];
@@ -72,9 +82,17 @@ const GATEWAY: &[Field] = &[
         "allowedListeners",
         FieldShape::Object(&[Field(
             "namespaces",
-            FieldShape::Object(&[Field("from", FieldShape::Word(FROM, "it counts as `None`"))]),
+            FieldShape::Object(&[
+                Field("from", FieldShape::Word(FROM, "it counts as `None`")),
+                Field("selector", FieldShape::Any),
+            ]),
         )]),
     ),
+    Field("addresses", FieldShape::Any),
+    Field("backendTLS", FieldShape::Any),
+    Field("infrastructure", FieldShape::Any),
+    Field("tls", FieldShape::Any),
+    Field("defaultScope", FieldShape::Any),
     Field("listeners", FieldShape::NamedList(LISTENER)),
 ];
 
@@ -89,7 +107,21 @@ const CONDITIONS: FieldShape = FieldShape::List(&FieldShape::Object(&[
 
 const FILTERS: FieldShape = FieldShape::List(&FieldShape::Object(&[
     Field("type", FieldShape::Text),
-    Field("requestMirror", FieldShape::Object(&[Field("backendRef", FieldShape::Object(REFERENCE))])),
+    Field("requestHeaderModifier", FieldShape::Any),
+    Field("responseHeaderModifier", FieldShape::Any),
+    Field(
+        "requestMirror",
+        FieldShape::Object(&[
+            Field("backendRef", FieldShape::Object(REFERENCE)),
+            Field("percent", FieldShape::Any),
+            Field("fraction", FieldShape::Any),
+        ]),
+    ),
+    Field("requestRedirect", FieldShape::Any),
+    Field("urlRewrite", FieldShape::Any),
+    Field("cors", FieldShape::Any),
+    Field("externalAuth", FieldShape::Any),
+    Field("extensionRef", FieldShape::Any),
 ]));
 
 const BACKENDS: FieldShape = FieldShape::List(&FieldShape::Object(&[
@@ -133,36 +165,36 @@ const GRPC_MATCH: &[Field] = &[
     Field("headers", CONDITIONS),
 ];
 
+const TIMEOUTS: FieldShape =
+    FieldShape::Object(&[Field("request", FieldShape::Any), Field("backendRequest", FieldShape::Any)]);
+
+const RETRY: FieldShape = FieldShape::Object(&[
+    Field("codes", FieldShape::Any),
+    Field("attempts", FieldShape::Any),
+    Field("backoff", FieldShape::Any),
+]);
+
 const PARENTS: Field = Field("parentRefs", FieldShape::List(&FieldShape::Object(REFERENCE)));
 const HOSTNAMES: Field = Field("hostnames", FieldShape::List(&FieldShape::Hostname));
 
-const HTTP_ROUTE: &[Field] = &[
-    PARENTS,
-    HOSTNAMES,
-    Field(
-        "rules",
-        FieldShape::NamedList(&[
-            Field("name", FieldShape::Text),
-            Field("matches", FieldShape::List(&FieldShape::Object(HTTP_MATCH))),
-            Field("filters", FILTERS),
-            Field("backendRefs", BACKENDS),
-        ]),
-    ),
-];
+const HTTP_ROUTE: &[Field] =
+    &[PARENTS, HOSTNAMES, Field("rules", FieldShape::NamedList(&rule_with(&FieldShape::Object(HTTP_MATCH))))];
 
-const GRPC_ROUTE: &[Field] = &[
-    PARENTS,
-    HOSTNAMES,
-    Field(
-        "rules",
-        FieldShape::NamedList(&[
-            Field("name", FieldShape::Text),
-            Field("matches", FieldShape::List(&FieldShape::Object(GRPC_MATCH))),
-            Field("filters", FILTERS),
-            Field("backendRefs", BACKENDS),
-        ]),
-    ),
-];
+const GRPC_ROUTE: &[Field] =
+    &[PARENTS, HOSTNAMES, Field("rules", FieldShape::NamedList(&rule_with(&FieldShape::Object(GRPC_MATCH))))];
+
+/// A rule whose matches have this shape.
+const fn rule_with(matches: &'static FieldShape) -> [Field; 7] {
+    [
+        Field("timeouts", TIMEOUTS),
+        Field("retry", RETRY),
+        Field("sessionPersistence", FieldShape::Any),
+        Field("name", FieldShape::Text),
+        Field("matches", FieldShape::List(matches)),
+        Field("filters", FILTERS),
+        Field("backendRefs", BACKENDS),
+    ]
+}
 
 const OTHER_ROUTE: &[Field] = &[
     PARENTS,

@@ -1,4 +1,4 @@
-//! Fields of Gateway API objects that the API server rejects, and how Attaché reads them nevertheless.
+//! Fields of Gateway API objects that the API server rejects, and how Attaché reads them anyway.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -10,6 +10,8 @@ use super::field_shapes::{Field, FieldShape, spec_fields};
 use super::finding::{Finding, FindingCause, Findings};
 use super::rule;
 use super::subject::LintSubject;
+use crate::names;
+use crate::object::Object;
 use crate::value::{Path, Value};
 
 /// What is wrong with a field.
@@ -22,9 +24,16 @@ pub enum FieldFinding {
         /// What is allowed. Completes the sentence "it must be …".
         expected: String,
         /// The value.
-        found: FieldValue,
-        /// How the field is read nevertheless.
+        found: ShownValue,
+        /// How the field is read anyway.
         effect: &'static str,
+    },
+    /// The field is unknown, and looks like a misspelling of a known one.
+    Misspelt {
+        /// The field.
+        path: Path,
+        /// The known field.
+        known: SmolStr,
     },
     /// Another item of the list has the same name.
     DuplicateName {
@@ -37,7 +46,7 @@ pub enum FieldFinding {
 
 /// A value as a message shows it: strings and numbers as they are, others by their type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FieldValue {
+pub enum ShownValue {
     /// A string.
     Text(SmolStr),
     /// A whole number.
@@ -46,22 +55,22 @@ pub enum FieldValue {
     Type(&'static str),
 }
 
-impl FieldValue {
-    fn new(value: &Value) -> FieldValue {
+impl ShownValue {
+    fn new(value: &Value) -> ShownValue {
         match value {
-            Value::Str(text) => FieldValue::Text(text.clone()),
-            Value::Int(number) => FieldValue::Number(*number),
-            other => FieldValue::Type(other.type_name()),
+            Value::Str(text) => ShownValue::Text(text.clone()),
+            Value::Int(number) => ShownValue::Number(*number),
+            other => ShownValue::Type(other.type_name()),
         }
     }
 }
 
-impl fmt::Display for FieldValue {
+impl fmt::Display for ShownValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FieldValue::Text(text) => write!(f, "`\"{text}\"`"),
-            FieldValue::Number(number) => write!(f, "`{number}`"),
-            FieldValue::Type(name) => f.write_str(name),
+            ShownValue::Text(text) => write!(f, "`\"{text}\"`"),
+            ShownValue::Number(number) => write!(f, "`{number}`"),
+            ShownValue::Type(name) => f.write_str(name),
         }
     }
 }
@@ -71,6 +80,9 @@ impl fmt::Display for FieldFinding {
         match self {
             FieldFinding::Invalid { path, expected, found, effect } => {
                 write!(f, "`{path}` must be {expected}, not {found}: {effect}")
+            }
+            FieldFinding::Misspelt { path, known } => {
+                write!(f, "`{path}` is unknown and has no effect; did you mean `{known}`?")
             }
             FieldFinding::DuplicateName { path, name } => {
                 write!(f, "`{path}`: another item of the list is also called `{name}`, but names must be unique")
@@ -84,11 +96,41 @@ pub fn invalid(subject: LintSubject<'_>, findings: &mut Findings) {
         let Some(fields) = spec_fields(object) else { continue };
         let mut check = FieldCheck { found: Vec::new() };
         check.value(object.spec(), &FieldShape::Object(fields), FieldPath::Spec);
-        findings.extend(check.found.into_iter().map(|finding| {
-            let (FieldFinding::Invalid { path, .. } | FieldFinding::DuplicateName { path, .. }) = &finding;
-            Finding::new(&rule::INVALID_FIELD, object, path.clone(), FindingCause::Field(finding))
-        }));
+        findings.extend(check.found.into_iter().map(|finding| finding.about(object)));
     }
+    for id in subject.policies() {
+        let known = &subject.engine.kinds().get(subject.engine.policy(id).kind).fields.known;
+        if !known.is_empty() {
+            let object = &subject.engine.objects()[id.0];
+            let found = misspelt(object.spec(), known, &FieldPath::Spec);
+            findings.extend(found.into_iter().map(|finding| finding.about(object)));
+        }
+    }
+}
+
+impl FieldFinding {
+    fn about(self, object: &Object) -> Finding {
+        let (rule, path) = match &self {
+            FieldFinding::Misspelt { path, .. } => (&rule::UNKNOWN_FIELD, path.clone()),
+            FieldFinding::Invalid { path, .. } | FieldFinding::DuplicateName { path, .. } => {
+                (&rule::INVALID_FIELD, path.clone())
+            }
+        };
+        Finding::new(rule, object, path, FindingCause::Field(self))
+    }
+}
+
+/// The fields of an object that look like misspellings of known ones. Other unknown fields may be new ones.
+fn misspelt<K: AsRef<str>>(object: &Value, known: &[K], at: &FieldPath<'_>) -> Vec<FieldFinding> {
+    let is_unknown = |(name, _): &&(SmolStr, Value)| known.iter().all(|known| known.as_ref() != name.as_str());
+    let unknown = object.entries().iter().filter(is_unknown);
+    let finding = |(name, _): &(SmolStr, Value)| {
+        let similar = names::misspelt(name, known.iter().map(AsRef::as_ref))?;
+        // If both exist, the author knows the difference.
+        let is_other = object.get(similar).is_none();
+        is_other.then(|| FieldFinding::Misspelt { path: at.path().key(name.as_str()), known: similar.into() })
+    };
+    unknown.filter_map(finding).collect()
 }
 
 /// The path to a value as a linked list. Only the few values with findings need a [`Path`].
@@ -117,7 +159,7 @@ impl FieldCheck {
     fn value(&mut self, value: &Value, shape: &FieldShape, at: FieldPath<'_>) {
         match (shape, value) {
             // Null means that the field is not set.
-            (_, Value::Null) | (FieldShape::Text, Value::Str(_)) => {}
+            (_, Value::Null) | (FieldShape::Any, _) | (FieldShape::Text, Value::Str(_)) => {}
             (FieldShape::Hostname, Value::Str(name)) => {
                 if !name.is_empty() && !is_hostname(name) {
                     let expected = "a DNS name such as `a.example` or `*.example`";
@@ -146,6 +188,8 @@ impl FieldCheck {
                 }
             }
             (FieldShape::Object(fields), Value::Map(map)) => {
+                let known: Vec<&str> = fields.iter().map(|Field(name, _)| *name).collect();
+                self.found.extend(misspelt(value, &known, &at));
                 for Field(name, shape) in *fields {
                     if let Some(value) = map.get(name) {
                         self.value(value, shape, FieldPath::Key(&at, name));
@@ -192,7 +236,7 @@ impl FieldCheck {
         self.found.push(FieldFinding::Invalid {
             path: at.path(),
             expected: expected.to_owned(),
-            found: FieldValue::new(found),
+            found: ShownValue::new(found),
             effect,
         });
     }
@@ -202,6 +246,7 @@ fn expected_type(shape: &FieldShape) -> &'static str {
     match shape {
         FieldShape::Text | FieldShape::Hostname | FieldShape::Word(..) => "a string",
         FieldShape::Number(..) => "a whole number",
+        FieldShape::Any => "a value",
         FieldShape::Object(_) | FieldShape::PathMatch(_) => "an object",
         FieldShape::List(_) | FieldShape::NamedList(_) => "a list",
     }

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::{
-    AttachmentFinding, BlockFinding, FieldFinding, KindFinding, LinkFinding, OutcomeFinding, RouteFinding, Rule,
-    StatusFinding, SuppressionFinding,
+    AttachmentFinding, BlockFinding, ClassFinding, FieldFinding, KindFinding, LinkFinding, OutcomeFinding,
+    RouteFinding, Rule, StatusFinding, SuppressionFinding,
 };
 use crate::object::{Object, ObjectRef};
 use crate::problem::Problem;
@@ -18,7 +18,7 @@ pub struct Finding {
     pub rule: &'static Rule,
     /// Where the rule is broken, the message and what to do. The severity is that of the rule.
     pub problem: Problem,
-    /// The facts that the message is made of.
+    /// The facts in the message.
     pub cause: FindingCause,
     /// The reason why the object suppresses the finding.
     pub suppressed: Option<String>,
@@ -26,7 +26,7 @@ pub struct Finding {
 
 pub(super) type Findings = Vec<Finding>;
 
-/// The facts of a finding. Displayed as the message.
+/// The facts of a finding. Its `Display` is the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindingCause {
     /// Part of the input could not be read, or a document about policy kinds is not valid.
@@ -34,7 +34,9 @@ pub enum FindingCause {
     /// A policy, or one of its targets, is not accepted.
     Attachment(AttachmentFinding),
     /// A route, rule, listener or ListenerSet does not get a link that it asks for.
-    Link(LinkFinding),
+    Link(Box<LinkFinding>),
+    /// The GatewayClass of a Gateway may be misspelt.
+    Class(ClassFinding),
     /// A route, a hostname of it or a rule receives no requests.
     Route(RouteFinding),
     /// A field has a value that the Gateway API does not allow.
@@ -52,7 +54,7 @@ pub enum FindingCause {
 }
 
 impl FindingCause {
-    /// Other objects that the finding is about: the winner of a conflict, the parent of a route.
+    /// Other objects that the finding mentions: the winner of a conflict, the parent of a route.
     pub fn related(&self) -> Vec<&ObjectRef> {
         match self {
             FindingCause::Attachment(finding) => finding.related(),
@@ -60,6 +62,7 @@ impl FindingCause {
             FindingCause::Route(finding) => finding.related(),
             FindingCause::Outcome(finding) => finding.related(),
             FindingCause::Problem(_)
+            | FindingCause::Class(_)
             | FindingCause::Field(_)
             | FindingCause::Kind(_)
             | FindingCause::Block(_)
@@ -68,12 +71,13 @@ impl FindingCause {
         }
     }
 
-    /// What to do, where the facts tell more than the rule.
+    /// Advice that is more specific than that of the rule.
     fn help(&self) -> Option<String> {
         match self {
             FindingCause::Attachment(finding) => finding.help(),
             FindingCause::Link(finding) => finding.help(),
             FindingCause::Suppression(finding) => finding.help(),
+            FindingCause::Class(finding) => Some(finding.help()),
             FindingCause::Problem(problem) => problem.help.clone(),
             FindingCause::Route(_)
             | FindingCause::Field(_)
@@ -91,6 +95,7 @@ impl fmt::Display for FindingCause {
             FindingCause::Problem(problem) => f.write_str(&problem.message),
             FindingCause::Attachment(finding) => finding.fmt(f),
             FindingCause::Link(finding) => finding.fmt(f),
+            FindingCause::Class(finding) => finding.fmt(f),
             FindingCause::Route(finding) => finding.fmt(f),
             FindingCause::Field(finding) => finding.fmt(f),
             FindingCause::Kind(finding) => finding.fmt(f),
@@ -102,7 +107,7 @@ impl fmt::Display for FindingCause {
     }
 }
 
-/// What identifies a finding while locations and numbers in messages change: the rule, the object and the field.
+/// The identity of a finding across changes of locations and messages: the rule, the object and the field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FindingKey {
     /// The id of the rule.
@@ -127,13 +132,13 @@ impl Finding {
         Finding { rule, cause: FindingCause::Problem(problem.clone()), problem, suppressed: None }
     }
 
-    /// What identifies the finding before and after a change of the input.
+    /// The identity of the finding across changes of the input.
     pub fn key(&self) -> FindingKey {
         let Problem { object, path, .. } = &self.problem;
         FindingKey { rule: self.rule.id, object: object.as_deref().cloned(), path: path.clone() }
     }
 
-    /// Other objects that the finding is about.
+    /// Other objects that the finding mentions.
     pub fn related(&self) -> Vec<&ObjectRef> {
         self.cause.related()
     }
@@ -150,7 +155,7 @@ impl Finding {
     }
 }
 
-/// How many objects a message names before it counts the rest.
+/// The number of objects that a message names before it counts the rest.
 const SHOWN: usize = 3;
 
 /// `a, b and 3 more`.

@@ -1,11 +1,11 @@
-//! What becomes of every policy and block, summed over all scopes.
+//! The outcomes of every policy and block, summed over all scopes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 
 use crate::engine::Engine;
-use crate::fold::{EffectivePolicy, Loss};
+use crate::fold::{EffectivePolicy, Loss, ValueOrigin};
 use crate::kinds::KindId;
 use crate::model::Model;
 use crate::policy::{BlockKind, Policy, PolicyId};
@@ -30,7 +30,7 @@ pub struct FoldFacts<'e> {
     pub removed: BTreeMap<PolicyId, BTreeSet<&'e Path>>,
 }
 
-/// What one policy loses to another in all scopes.
+/// The losses of one policy to another, in all scopes.
 #[derive(Default)]
 pub struct LossTotal<'e> {
     pub paths: BTreeSet<&'e Path>,
@@ -53,7 +53,7 @@ impl<'e> FoldFacts<'e> {
         FoldFacts::new(engine, statuses, model.into_iter())
     }
 
-    /// Facts about some policies, as far as the engine has them.
+    /// Facts about some policies, if the engine has them.
     pub fn for_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>) -> FoldFacts<'e> {
         engine.build_tallies();
         let existing = policies.iter().copied().filter(|policy| engine.parts().policies.get(*policy).is_some());
@@ -106,19 +106,20 @@ impl<'e> FoldFacts<'e> {
     fn add_losses(&mut self, effective: &'e EffectivePolicy, scopes: u64) {
         let mut keys = BTreeSet::new();
         for lost in &effective.superseded {
-            let Some(by) = lost.by else { continue };
-            match lost.reason {
-                Loss::Removed => _ = self.removed.entry(by).or_default().insert(&lost.path),
+            match (lost.reason, lost.by) {
+                (Loss::Removed, Some(by)) => _ = self.removed.entry(by).or_default().insert(&lost.path),
                 _ if !self.includes(lost.policy) => {}
-                _ if by == lost.policy => {
-                    let holder = effective.origins.iter().find(|it| it.policy == by && it.path.starts_with(&lost.path));
+                (Loss::SamePolicy, _) => {
+                    let is_holder = |it: &&ValueOrigin| it.policy == lost.policy && it.path.starts_with(&lost.path);
+                    let holder = effective.origins.iter().find(is_holder);
                     let holder = holder.map_or(lost.block, |origin| origin.block);
                     if holder != lost.block {
                         let first = self.shadowed.entry((lost.policy, lost.block, &lost.path)).or_insert(holder);
                         *first = holder.min(*first);
                     }
                 }
-                reason => {
+                (_, None) => {}
+                (reason, Some(by)) => {
                     let key = (lost.policy, by, reason);
                     self.losses.entry(key).or_default().paths.insert(&lost.path);
                     keys.insert(key);

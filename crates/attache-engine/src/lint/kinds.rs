@@ -6,8 +6,9 @@ use super::finding::{Finding, FindingCause, Findings};
 use super::rule;
 use super::subject::LintSubject;
 use crate::kinds::{CRD_GROUP, CRD_KIND, GROUP};
-use crate::object::{GroupKind, Object};
-use crate::topology::{Level, api};
+use crate::object::GroupKind;
+use crate::problem::ProblemCode;
+use crate::unknown::target_path;
 use crate::value::{Path, Value};
 
 /// Why a kind of policy is unknown.
@@ -20,7 +21,7 @@ pub enum KindFinding {
         /// How many more objects of the kind look like policies.
         more: usize,
     },
-    /// A CRD looks like that of a policy, but has no policy label.
+    /// A CRD looks like that of a policy kind, but has no policy label.
     Unlabelled {
         /// The kind that the CRD defines.
         kind: String,
@@ -56,8 +57,7 @@ pub fn unknown(subject: LintSubject<'_>, findings: &mut Findings) {
         })
     };
     for (group, kind) in subject.kinds() {
-        let is_known = api::level(group, kind) != Level::Other || kinds.find(group, kind).is_some();
-        if is_known || group == GROUP || is_unlabelled(group, kind) {
+        if !engine.is_unknown_kind(group, kind) || is_unlabelled(group, kind) {
             continue;
         }
         let mut policies =
@@ -66,19 +66,6 @@ pub fn unknown(subject: LintSubject<'_>, findings: &mut Findings) {
         let finding = KindFinding::Unknown { kind: first.id.group_kind(), more: policies.count() };
         findings.push(Finding::new(&rule::UNKNOWN_POLICY_KIND, first, path, FindingCause::Kind(finding)));
     }
-}
-
-/// The path of a `targetRef` as policies have it. Other kinds of objects write an `apiVersion` into theirs.
-fn target_path(object: &Object) -> Option<Path> {
-    let is_target = |value: &Value| {
-        let named = value.get_str("kind").is_some() && (value.get("name").is_some() || value.get("selector").is_some());
-        named && value.get("apiVersion").is_none()
-    };
-    let spec = object.spec();
-    if spec.get("targetRef").is_some_and(is_target) {
-        return Some(Path::parse("spec.targetRef"));
-    }
-    spec.list_at("targetRefs").iter().any(is_target).then(|| Path::parse("spec.targetRefs"))
 }
 
 /// CRDs with the schema of a policy and without a policy label.
@@ -91,13 +78,18 @@ pub fn unlabelled(subject: LintSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Problems of documents that describe kinds, and unknown versions of policies.
+/// Problems of documents that describe kinds, of policies that can still be used, and of objects that bind policies.
 pub fn problems(subject: LintSubject<'_>, findings: &mut Findings) {
     for problem in subject.engine.problems() {
         let rule = match &problem.object {
             Some(object) if (&*object.group, &*object.kind) == (CRD_GROUP, CRD_KIND) => continue,
             Some(object) if object.group == GROUP => &rule::INVALID_POLICY_KIND,
-            _ => &rule::UNKNOWN_VERSION,
+            _ => match problem.code {
+                Some(ProblemCode::UnknownVersion) => &rule::UNKNOWN_VERSION,
+                Some(ProblemCode::EqualPriority) => &rule::EQUAL_PRIORITY,
+                Some(ProblemCode::MissingReference) => &rule::DANGLING_BINDING,
+                _ => &rule::DUBIOUS_INPUT,
+            },
         };
         let mut finding = Finding::from_problem(rule, problem);
         finding.problem.severity = rule.severity;

@@ -1,4 +1,4 @@
-//! Links that routes, rules, listeners and ListenerSets ask for and do not get.
+//! Refused links of routes, rules, listeners and ListenerSets.
 
 use std::fmt;
 
@@ -19,9 +19,9 @@ use crate::value::Path;
 pub struct LinkFinding {
     /// Why it is refused.
     pub cause: RefusalCause,
-    /// The listeners that are refused, if the link is one of listeners.
+    /// The refused listeners, if the link is one of listeners.
     pub listeners: Vec<SmolStr>,
-    /// Whether the route that asks for the link receives no requests, because it has no other parent that does.
+    /// Whether the route receives no requests at all, because no other parent of it does.
     pub is_unreachable: bool,
     /// The other end of the link. It need not exist.
     pub other: ObjectRef,
@@ -68,7 +68,7 @@ pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
             is_unreachable: is_of_parent_refs(first) && !topology.live(NodeId::whole(first.by)),
             other: other.object.clone(),
         };
-        findings.push(Finding::new(rule, object, first.path.clone(), FindingCause::Link(finding)));
+        findings.push(Finding::new(rule, object, first.path.clone(), FindingCause::Link(finding.into())));
     }
 }
 
@@ -76,7 +76,7 @@ pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
 /// one finding.
 fn by_cause<'r>(refused: &[&'r RefusedLink]) -> Vec<Vec<&'r RefusedLink>> {
     let mut groups: Vec<Vec<&RefusedLink>> = Vec::new();
-    // Refusals are sorted by parent: those of one object follow each other.
+    // Refusals are sorted by parent, so those of one object are adjacent.
     for of_parent in refused.chunk_by(|a, b| a.parent == b.parent) {
         let start = groups.len();
         for &refusal in of_parent {
@@ -98,7 +98,7 @@ fn is_of_listener(refused: &RefusedLink) -> bool {
     matches!(refused.cause, RefusalCause::Listener(_) | RefusalCause::Certificate(_)) && refused.child.section.is_some()
 }
 
-/// Whether a route asks for the link in its parentRefs.
+/// Whether the link comes from the parentRefs of a route.
 fn is_of_parent_refs(refused: &RefusedLink) -> bool {
     refused.path.starts_with(&Path::parse("spec.parentRefs"))
 }
@@ -112,7 +112,7 @@ fn broken_rule(cause: &RefusalCause) -> Option<&'static Rule> {
             | ParentRefusal::NotDelegated { .. } => &rule::DANGLING_PARENT,
             ParentRefusal::NotAllowedByListeners(_) => &rule::ROUTE_NOT_ALLOWED,
             ParentRefusal::NoCommonHostname { .. } => &rule::NO_COMMON_HOSTNAME,
-            ParentRefusal::Conflicted { .. } => &rule::CONFLICTED_ROUTE,
+            ParentRefusal::Conflicted { .. } | ParentRefusal::NotOldest { .. } => &rule::CONFLICTED_ROUTE,
             ParentRefusal::ListenerSetNotAllowed { .. } => &rule::LISTENER_SET_NOT_ALLOWED,
         },
         RefusalCause::Backend(refusal) => match refusal {
@@ -129,7 +129,7 @@ fn broken_rule(cause: &RefusalCause) -> Option<&'static Rule> {
                 &rule::LISTENER_CONFLICT
             }
             ListenerRefusal::UnsupportedProtocol(_) => &rule::UNSUPPORTED_PROTOCOL,
-            ListenerRefusal::UnsupportedRouteKinds(_) => &rule::INVALID_ROUTE_KINDS,
+            ListenerRefusal::UnsupportedRouteKinds { .. } => &rule::INVALID_ROUTE_KINDS,
             ListenerRefusal::NoTrustedClients => &rule::INVALID_CERTIFICATE,
         },
         RefusalCause::Certificate(refusal) => match refusal {

@@ -3,15 +3,16 @@
 //! ```text
 //! problems of reading ─────────────────────────────────────────────→ input ─────────┐
 //! engine ─┬→ listeners, routes, rules, backends, policies, fields ─→ link checks ───┼→ findings ─→ suppressions
-//!         └→ fold facts: what wins and loses in every scope ───────→ outcome checks ┘
+//!         └→ fold facts: wins and losses in every scope ───────────→ outcome checks ┘
 //! ```
 //!
-//! Nothing is computed twice: a check turns what the engine knows into a [`Finding`]. Its [`FindingCause`] holds the
+//! Nothing is computed twice: a check turns a result of the engine into a [`Finding`]. Its [`FindingCause`] holds the
 //! facts as types, and its [`Rule`] explains the mistake with an example that is also its test.
 
 mod attachments;
 mod blocks;
 mod changes;
+mod classes;
 mod field_shapes;
 mod fields;
 mod finding;
@@ -45,7 +46,8 @@ use subject::LintSubject;
 pub use attachments::AttachmentFinding;
 pub use blocks::BlockFinding;
 pub use changes::FindingChanges;
-pub use fields::{FieldFinding, FieldValue};
+pub use classes::ClassFinding;
+pub use fields::{FieldFinding, ShownValue};
 pub use finding::{Finding, FindingCause, FindingKey};
 pub use kinds::KindFinding;
 pub use links::LinkFinding;
@@ -60,6 +62,7 @@ const REFERENCE_CHECKS: &[fn(LintSubject<'_>, &mut Findings)] = &[
     attachments::refused,
     attachments::conflicted,
     links::refused,
+    classes::misspelt,
     routes::unattached,
     routes::unused_hostnames,
     routes::unreachable_rules,
@@ -71,13 +74,14 @@ const REFERENCE_CHECKS: &[fn(LintSubject<'_>, &mut Findings)] = &[
     statuses::gateways,
 ];
 
-/// Checks of what policies do in their scopes.
+/// Checks of the outcomes of policies in their scopes.
 const OUTCOME_CHECKS: &[fn(&FoldFacts<'_>, &mut Findings)] = &[
     outcomes::never_wins,
     outcomes::affects_nothing,
     outcomes::decided_by_age_or_name,
     blocks::shadowed_by_own_block,
     blocks::removes_nothing,
+    blocks::empty,
     blocks::condition_never_true,
     blocks::condition_error,
     statuses::policies,
@@ -99,7 +103,7 @@ pub fn lint_objects(
     findings(LintSubject::only(engine, objects), reading, || kind.map(|kind| FoldFacts::for_kind(engine, kind)))
 }
 
-/// The findings about some objects, and about the outcomes of some policies. The models of the engine must know all
+/// The findings about some objects, and about the outcomes of some policies. The models of the engine must cover all
 /// scopes of these policies.
 fn lint_region(engine: &Engine, objects: &BTreeSet<ObjectId>, policies: &BTreeSet<PolicyId>) -> Vec<Finding> {
     findings(LintSubject::only(engine, objects), &[], || Some(FoldFacts::for_policies(engine, policies)))

@@ -1,4 +1,4 @@
-//! Policies that are accepted and have no effect, or whose effect depends on their age or name.
+//! Accepted policies that have no effect, or whose effect depends on their age or name.
 
 use std::fmt;
 
@@ -6,12 +6,13 @@ use super::finding::{Finding, FindingCause, Findings, any_scope, listed, scopes}
 use super::fold_facts::FoldFacts;
 use super::rule;
 use crate::fold::Loss;
+use crate::handling::UnhandledRoot;
 use crate::object::{ObjectId, ObjectRef};
 use crate::policy::PolicyId;
-use crate::status::Enforcement;
+use crate::status::{Enforcement, StatusExplanation};
 use crate::value::Path;
 
-/// What becomes of a policy in its scopes.
+/// The outcome of a policy in its scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutcomeFinding {
     /// Other policies override the policy in all its scopes.
@@ -21,7 +22,8 @@ pub enum OutcomeFinding {
         /// The policies that it loses to, sorted.
         losses: Vec<PolicyLoss>,
     },
-    /// Nothing below the target of the policy receives traffic. The status of the policy has the message.
+    /// Nothing below the target of the policy receives requests, or no controller handles the policy there. The message
+    /// is that of the policy's status.
     AffectsNothing {
         /// The message.
         message: String,
@@ -65,7 +67,9 @@ impl PolicyLoss {
             Loss::ByName => "comes last by name",
             Loss::HigherPriority => "has a higher priority",
             Loss::Removed => "removes it",
-            Loss::ConditionFalse | Loss::Conflicted => "excludes it",
+            Loss::ConditionFalse | Loss::Conflicted | Loss::SamePolicy | Loss::NotHandled | Loss::Invalid => {
+                "excludes it"
+            }
         }
     }
 }
@@ -90,6 +94,9 @@ impl OutcomeFinding {
 impl fmt::Display for OutcomeFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            OutcomeFinding::NeverWins { scopes, losses } if losses.is_empty() => {
+                write!(f, "it has no effect in {}: what it targets sets all of it itself", any_scope(*scopes))
+            }
             OutcomeFinding::NeverWins { scopes, losses } => {
                 write!(f, "it has no effect in {}: {}", any_scope(*scopes), listed(losses))
             }
@@ -108,8 +115,8 @@ impl fmt::Display for OutcomeFinding {
     }
 }
 
-/// Policies that are overridden in all their scopes. A default that loses to more specific policies only is not one: it
-/// protects targets that have no policy of their own yet.
+/// Policies that are overridden in all their scopes. A default that loses only to more specific policies is not
+/// reported: it protects targets that have no policy of their own yet.
 pub fn never_wins(facts: &FoldFacts<'_>, findings: &mut Findings) {
     for (status, _) in facts.policies().filter(|(status, _)| status.enforcement == Enforcement::Overridden) {
         let first = (status.policy, PolicyId(ObjectId(0)), Loss::MoreSpecific);
@@ -131,16 +138,23 @@ pub fn never_wins(facts: &FoldFacts<'_>, findings: &mut Findings) {
 pub fn affects_nothing(facts: &FoldFacts<'_>, findings: &mut Findings) {
     for (status, _) in facts.policies() {
         let is_idle = status.refused.is_none() && status.enforcement == Enforcement::NotEnforced;
-        if is_idle && status.scopes.total == 0 {
+        let is_deleted = status.explanation == Some(StatusExplanation::Deleted);
+        if is_idle && !is_deleted && status.scopes.total == 0 {
+            let rule = match &status.explanation {
+                Some(StatusExplanation::NotHandled(roots)) if roots.iter().any(UnhandledRoot::is_gateway) => {
+                    &rule::OTHER_CONTROLLER
+                }
+                _ => &rule::REACHES_NOTHING,
+            };
             let cause = OutcomeFinding::AffectsNothing { message: status.message() };
             let object = facts.engine.policy_object(status.policy);
-            findings.push(Finding::new(&rule::REACHES_NOTHING, object, Path::default(), FindingCause::Outcome(cause)));
+            findings.push(Finding::new(rule, object, Path::default(), FindingCause::Outcome(cause)));
         }
     }
 }
 
-/// Policies on one target that set the same field, where only age or name decides. Policies that never win have a
-/// finding of their own.
+/// Policies on one target that set the same field, where only age or name decides. Policies that never win have their
+/// own finding.
 pub fn decided_by_age_or_name(facts: &FoldFacts<'_>, findings: &mut Findings) {
     for (&(loser, winner, reason), lost) in &facts.losses {
         let rule = match reason {

@@ -1,4 +1,4 @@
-//! Routes, hostnames and rules that receive no requests, though no link is refused.
+//! Routes, hostnames and rules that receive no requests, although no link is refused.
 
 use std::fmt;
 
@@ -71,10 +71,8 @@ pub fn unattached(subject: LintSubject<'_>, findings: &mut Findings) {
         if !matches!(route.spec().get("parentRefs"), None | Some(Value::Null | Value::List(_))) {
             continue;
         }
-        let finding = match topology.parents(node).first() {
-            None => RouteFinding::NoParent,
-            Some(parent) => RouteFinding::UnreachableParent(topology.node_ref(engine.objects(), *parent)),
-        };
+        let parents = topology.parents(node).iter().map(|parent| topology.node_ref(engine.objects(), *parent));
+        let finding = parents.min().map_or(RouteFinding::NoParent, RouteFinding::UnreachableParent);
         let path = Path::parse("spec.parentRefs");
         findings.push(Finding::new(&rule::UNATTACHED_ROUTE, route, path, FindingCause::Route(finding)));
     }

@@ -1,4 +1,4 @@
-//! The lint rules: what each finds, how serious it is, and how to fix it.
+//! The lint rules, each with its severity and fix.
 
 use crate::problem::Severity::{self, Error, Info, Warning};
 
@@ -58,6 +58,9 @@ rules! {
     DANGLING_BACKEND "dangling-backend" Error
         "a backend or its port does not exist: requests to it get status 500"
         "correct the name or port, or add the backend to the input"
+    DANGLING_BINDING "dangling-binding" Warning
+        "an object that binds policies refers to a policy, a set or a placement that does not exist"
+        "correct the name, or add the object to the input"
     DANGLING_PARENT "dangling-parent" Error
         "a route or ListenerSet refers to a parent, listener or port that does not exist"
         "correct the parentRef, or add the parent to the input"
@@ -76,6 +79,12 @@ rules! {
     DUBIOUS_INPUT "dubious-input" Warning
         "part of the input is not used as it is written"
         "correct the file"
+    EMPTY_BLOCK "empty-block" Warning
+        "a block of a policy has no rules"
+        "add rules, or delete the block"
+    EQUAL_PRIORITY "equal-priority" Warning
+        "two policies have the same priority, and their order is undefined"
+        "give them different priorities"
     FOREIGN_TARGET "foreign-target" Error
         "a policy targets an object in another namespace, or a cluster-scoped one, and its kind does not allow that"
         "move the policy into the namespace of its target"
@@ -103,6 +112,9 @@ rules! {
     MISSING_GRANT "missing-grant" Error
         "a reference to another namespace needs a ReferenceGrant"
         "add a ReferenceGrant to the namespace of the referenced object"
+    MISSPELT_CLASS "misspelt-class" Warning
+        "a Gateway refers to an unknown GatewayClass, and a known one has a similar name"
+        "correct `gatewayClassName`, or add the GatewayClass to the input"
     NEVER_WINS "never-wins" Warning
         "a policy is accepted, but overridden in all its scopes"
         "change the policies that override it; delete it if it is not needed"
@@ -112,6 +124,9 @@ rules! {
     NO_LISTENERS "no-listeners" Error
         "a Gateway or ListenerSet has no listeners"
         "add a listener"
+    OTHER_CONTROLLER "other-controller" Warning
+        "a policy is on Gateways whose controller does not handle policies of its kind"
+        "use a Gateway of a class that handles the policy, or a policy of that controller"
     REACHES_NOTHING "reaches-nothing" Warning
         "a policy is accepted, but nothing below its target receives traffic"
         "check that the target is in use, or delete the policy"
@@ -136,6 +151,9 @@ rules! {
     UNATTACHED_ROUTE "unattached-route" Warning
         "a route receives no requests"
         "add a parentRef, or delegate to the route"
+    UNKNOWN_FIELD "unknown-field" Warning
+        "a field is unknown, and looks like a misspelling of a known one"
+        "correct the name of the field"
     UNKNOWN_POLICY_KIND "unknown-policy-kind" Warning
         "an object looks like a policy, but its kind is unknown"
         "add its CRD with the policy label, or a PolicyKind document, to the input"

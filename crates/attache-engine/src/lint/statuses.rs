@@ -115,7 +115,7 @@ pub fn policies(facts: &FoldFacts<'_>, findings: &mut Findings) {
         for computed in policy_conditions(status) {
             let mut of_type = written.iter().filter(|condition| condition.r#type == computed.r#type).peekable();
             let Some(first) = of_type.peek().copied() else { continue };
-            // Ancestors have conditions of their own: the status is wrong if all of them differ.
+            // Ancestors have their own conditions: the status is wrong if all of them differ.
             if of_type.all(|condition| condition.is_true != computed.is_true) {
                 findings.push(first.finding(object, computed, status.message(), None));
             }
@@ -191,7 +191,7 @@ fn listener_status(
     let cause = topology.why_unserved(subject.engine.objects(), listener).map(|refused| &refused.cause);
     let no_conflicts = Computed { r#type: "Conflicted", is_true: false, reason: "NoConflicts" };
     let computed = match cause {
-        // Implementations do not agree on whether such a listener is accepted.
+        // Implementations disagree on whether such a listener is accepted.
         Some(RefusalCause::Listener(refusal)) if refusal.is_conflict() => {
             vec![Computed { r#type: "Conflicted", is_true: true, reason: refusal.reason().as_str() }]
         }
@@ -216,7 +216,7 @@ fn differing<'w, 'o>(written: &'w [Condition<'o>], computed: Computed) -> Option
     written.iter().find(|condition| condition.r#type == computed.r#type && condition.is_true != computed.is_true)
 }
 
-/// The `Accepted` condition of something that is refused for a cause, or not at all.
+/// The `Accepted` condition for a refusal, or for none.
 fn accepted(cause: Option<&RefusalCause>) -> Computed {
     let reason = cause.map_or("Accepted", |cause| cause.reason().as_str());
     Computed { r#type: "Accepted", is_true: cause.is_none(), reason }
@@ -226,7 +226,7 @@ fn message(cause: Option<&RefusalCause>) -> String {
     cause.map(ToString::to_string).unwrap_or_default()
 }
 
-/// The path of the parentRef that an entry of a route's status is about.
+/// The path of the parentRef that an entry of a route's status refers to.
 fn parent_ref(route: &Object, status: &Value) -> Option<Path> {
     let namespace = &route.id.namespace;
     let parent = Reference::parent(status.get("parentRef")?, namespace)?;

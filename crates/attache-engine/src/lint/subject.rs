@@ -1,4 +1,4 @@
-//! The objects that are checked: all of them, or some.
+//! The objects that are checked.
 
 use std::collections::BTreeSet;
 

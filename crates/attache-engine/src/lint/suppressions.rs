@@ -1,4 +1,4 @@
-//! Findings that objects suppress by an annotation.
+//! Findings that objects suppress with an annotation.
 
 use std::fmt;
 

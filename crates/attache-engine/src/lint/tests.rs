@@ -1,20 +1,22 @@
 //! Tests the two examples of every rule's page: the first breaks the rule, the second breaks none.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::*;
-use crate::kinds::Settings;
+use crate::kinds::{PolicyKind, Settings, built_in};
 use crate::object::Objects;
 use crate::text::{self, Reading};
 
 /// The objects that the examples refer to.
 const WORLD: &str = include_str!("tests/world.yaml");
 
+static KINDS: LazyLock<Vec<PolicyKind>> = LazyLock::new(|| built_in().0);
+
 fn findings(example: &str) -> Vec<Finding> {
     let read = |name: &str, yaml: &str| text::read(&Arc::from(name), yaml);
     let Reading { mut objects, mut problems } = read("world.yaml", WORLD).joined(read("example.yaml", example));
     text::settle_namespaces(&mut objects, &mut problems, |_, _| false);
-    lint(&Engine::new(Objects::new(objects), &[], Settings::default()), &problems)
+    lint(&Engine::new(Objects::new(objects), &KINDS, Settings::default()), &problems)
 }
 
 /// The two examples of a page.
@@ -40,7 +42,7 @@ fn every_example_breaks_its_rule() {
 
 #[test]
 fn every_example_has_one_finding() {
-    // The consequence of another finding, for another object.
+    // It follows from another finding, about another object.
     let consequences = ["unattached-route"];
     for rule in RULES {
         let mut found: Vec<&str> = findings(examples(rule)[0]).iter().map(|finding| finding.rule.id).collect();

@@ -1,23 +1,45 @@
-//! A chain as the layers that the fold takes.
+//! The layers of a chain, which are the input of the fold.
 
 use super::Model;
 use crate::attachment::Attachment;
 use crate::chain::{ChainId, Link};
 use crate::engine_view::EngineView;
-use crate::fold::{EffectivePolicy, FoldInput, FoldTrace, Inheritance, Layer, fold, trace};
+use crate::fold::{EffectivePolicy, FoldInput, FoldTrace, Inheritance, Layer, fold, outline, trace};
 use crate::kinds::DictatedBy;
+use crate::policy::{PolicyId, check_target};
 use crate::topology::{Level, NodeId};
 use crate::value::Value;
 
 impl Model {
     pub(super) fn fold(&self, view: EngineView<'_>, chain: ChainId, own: Option<&Value>) -> EffectivePolicy {
-        fold(self.fold_input(view, chain, &self.layers(view, chain), own))
+        if let (None, Some(target)) = (own, self.chains.target(chain)) {
+            return self.fold_over_target(view, target, |own| self.fold(view, chain, Some(own)));
+        }
+        let effective = fold(self.fold_input(view, chain, &self.layers(view, chain), own));
+        if self.is_valid(view, chain, &effective) { effective } else { effective.refused() }
+    }
+
+    /// Whether the merged policies are valid for the lowest target. A single policy is checked when it is attached.
+    fn is_valid(&self, view: EngineView<'_>, chain: ChainId, effective: &EffectivePolicy) -> bool {
+        if self.kind.acceptance.validations.iter().all(|it| it.targets.is_empty()) {
+            return true;
+        }
+        let is_merged = effective.outcomes.iter().filter(|(_, outcome)| outcome.contributes).count() > 1;
+        let lowest = self.chains.links(chain).find_map(Link::node);
+        let (Some(spec), Some(lowest)) = (&effective.spec, lowest.filter(|_| is_merged)) else { return true };
+        check_target(spec, &self.kind, view.topology.id(view.objects, lowest)).is_none()
     }
 
     /// How the effective policy of a chain is merged, block by block. `own` is a value that the target itself sets.
     pub fn trace(&self, view: EngineView<'_>, chain: ChainId, own: Option<&Value>) -> FoldTrace {
         let model = self.with_chain(chain);
         trace(model.fold_input(view, chain, &model.layers(view, chain), own))
+    }
+
+    /// The blocks that the effective policy of a chain is merged from, without the effect of each block.
+    pub fn outline(&self, view: EngineView<'_>, chain: ChainId, own: Option<&Value>) -> FoldTrace {
+        let model = self.with_chain(chain);
+        outline(model.fold_input(view, chain, &model.layers(view, chain), own))
     }
 
     fn fold_input<'a>(
@@ -28,16 +50,28 @@ impl Model {
         own: Option<&'a Value>,
     ) -> FoldInput<'a> {
         let context = self.chains.context(chain);
-        FoldInput { kind: &self.kind, units: &self.units, policies: view.policies, layers, context, own }
+        let unhandled = self.chains.unhandled(chain);
+        FoldInput { kind: &self.kind, units: &self.units, policies: view.policies, layers, context, own, unhandled }
     }
 
-    /// The layers of a chain, lowest first: one for each node that has policies. After an update a chain may still name
-    /// nodes that were removed: no scope has such a chain, and those nodes have no layer.
+    /// The layers of a chain, lowest first: one for each node that has policies. After an update, a chain without
+    /// scopes may still contain removed nodes, which have no layer.
     pub fn layers(&self, view: EngineView<'_>, chain: ChainId) -> Vec<Layer<'_>> {
         let chains = &self.with_chain(chain).chains;
         let from = chains.from(chain);
         let nodes = chains.links(chain).filter_map(Link::node);
-        nodes.filter_map(|node| self.layer(view, node, from)).collect()
+        let mut layers = Vec::new();
+        let mut excluded: Vec<PolicyId> = Vec::new();
+        for node in nodes {
+            let Some(mut layer) = self.layer(view, node, from) else { continue };
+            if !excluded.is_empty() {
+                layer.accepted.retain(|it| !excluded.contains(&it.policy));
+            }
+            let stack = self.stacks.get(node).into_iter().flat_map(|stack| &stack.accepted);
+            excluded.extend(stack.filter(|it| it.is_excluded()).map(|it| it.policy));
+            layers.push(layer);
+        }
+        layers
     }
 
     fn layer(&self, view: EngineView<'_>, node: NodeId, from: Option<NodeId>) -> Option<Layer<'_>> {
@@ -52,14 +86,14 @@ impl Model {
         };
         if let Some(stack) = self.stacks.get(node) {
             let applies = |attachment: &Attachment| attachment.from.is_none() || attachment.from == from;
-            layer.accepted.extend(stack.accepted.iter().filter(|it| applies(it)));
+            layer.accepted.extend(stack.accepted.iter().filter(|it| applies(it) && !it.is_claim()));
             layer.yields = &stack.yields;
-            layer.rejected.extend(stack.rejected.iter().filter(|(it, _)| applies(it)).map(|(a, b)| (a, b)));
+            layer.rejected.extend(stack.rejected.iter().filter(|it| applies(&it.attachment)));
         }
         Some(layer)
     }
 
-    /// How the annotation of a route says that its policies are inherited.
+    /// How policies of a route are inherited, according to its annotation.
     fn inheritance(&self, view: EngineView<'_>, node: NodeId) -> Option<Inheritance> {
         let DictatedBy::Annotation(annotation) = &self.kind.merging.dictated_by else { return None };
         let it = &view.topology[node];

@@ -1,18 +1,21 @@
-//! The policies of one kind over the whole topology: which chains reach each node, and the effective policy of each chain.
+//! The policies of one kind over the whole topology: the chains that reach each node, and the effective policy of each
+//! chain.
 //!
 //! ```text
 //! hierarchy + stacks ─→ propagate   the chains that reach each node, interned as sets
 //!                       ├ scopes      the paths from the roots to a node, listed on demand
-//!                       └ layers      a chain as the layers that the fold takes
+//!                       ├ layers      the layers of a chain, which are the input of the fold
+//!                       └ own         targets that set the fields themselves which policies merge into
 //! an edited topology ─→ update      the chains of the nodes that depend on the edit
 //!                       ├ ref_counts  which chains and sets are still used
 //!                       └ unchanged   which nodes are the same in two independent states
 //! ```
 //!
-//! Backends have many parents, and most kinds have their effective targets above them. The chains of backends are therefore
-//! computed when they are first asked for: see [`Model::is_below_targets`].
+//! Backends have many parents, and most kinds have their effective targets above them. The chains of backends are
+//! therefore computed on demand: see [`Model::is_below_targets`].
 
 mod layers;
+mod own;
 mod propagate;
 mod ref_counts;
 mod scopes;
@@ -34,6 +37,7 @@ use crate::tally::Tallies;
 use crate::topology::{Level, Node, NodeId, NodeMap};
 use crate::value::Value;
 
+pub(crate) use own::{is_empty, without_empty};
 pub(crate) use propagate::stack_node;
 pub(crate) use ref_counts::RefCounts;
 pub(crate) use scopes::NamespaceFreePaths;
@@ -43,8 +47,8 @@ pub(crate) use update::{NodeUpdate, UpdateCause};
 
 /// The policies of one kind, and of the kinds that it leads, over the whole topology.
 ///
-/// A model borrows nothing: its methods take the view of the engine that it belongs to. A clone shares everything and is
-/// cheap.
+/// A model borrows nothing: its methods take the view of the engine that it belongs to. A clone shares everything and
+/// is cheap.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The kind.
@@ -55,7 +59,9 @@ pub struct Model {
     hierarchy: Arc<Hierarchy>,
     /// Whether nodes can change how policies merge.
     has_contexts: bool,
-    /// The Namespace whose policies hold for the whole cluster.
+    /// Whether policies merge into fields of their targets.
+    has_own: bool,
+    /// The Namespace whose policies apply to the whole cluster.
     root: Option<NodeId>,
     stacks: Stacks,
     chains: Chains,
@@ -71,11 +77,11 @@ pub struct Model {
     tallies: OnceLock<Tallies>,
     /// The levels that can have effective targets.
     target_levels: Levels,
-    /// The levels at which every live node is an effective target.
+    /// The levels at which every node that requests reach is an effective target.
     full_target_levels: Levels,
 }
 
-/// The effective policy of a chain, computed when it is first asked for. Models that share a chain share its cache.
+/// The effective policy of a chain, computed on demand. Models that share a chain share its cache.
 #[derive(Clone, Debug, Default)]
 struct CachedPolicy(Arc<OnceLock<Arc<EffectivePolicy>>>);
 
@@ -96,6 +102,7 @@ impl Model {
             units: Arc::new(kind.units()),
             hierarchy,
             has_contexts: MergeContext::applies_to(kind),
+            has_own: !kind.merging.merges_into.is_empty(),
             root,
             stacks,
             chains: Chains::default(),
@@ -118,8 +125,7 @@ impl Model {
         GroupKind::new(&self.kind.group, &self.kind.kind)
     }
 
-    /// Whether a node is a backend, below all effective targets of the kind. Its chains are computed when they are first
-    /// asked for.
+    /// Whether a node is a backend, below all effective targets of the kind. Its chains are computed on demand.
     pub(crate) fn is_below_targets(&self, view: EngineView<'_>, node: NodeId) -> bool {
         !self.has_backends && self.is_level_below_targets(view.topology[node].level)
     }
@@ -128,7 +134,7 @@ impl Model {
         !self.has_backends && matches!(level, Level::Backend | Level::BackendPort)
     }
 
-    /// This model, or the one with the chains of backends if the node is a backend that this one leaves out.
+    /// This model, or the one with the chains of backends if the node is a backend that this one does not cover.
     fn with_node(&self, view: EngineView<'_>, node: NodeId) -> &Model {
         if !self.is_below_targets(view, node) {
             return self;
@@ -173,14 +179,10 @@ impl Model {
     /// The chains that reach effective targets, sorted, each with its number of scopes.
     pub fn scope_counts(&self, view: EngineView<'_>) -> &[(ChainId, u64)] {
         self.scope_counts.get_or_init(|| {
-            // Count sets first: most targets share their set with others.
+            // Count sets first, because most targets share their set with others.
             let mut targets = vec![0u64; self.sets.bound()];
-            for &node in self.hierarchy.among(self.target_levels, view.topology) {
-                if let Some(set) = self.reaching.get(node).copied().flatten()
-                    && self.is_effective_target(view, node)
-                {
-                    targets[set.0 as usize] += 1;
-                }
+            for (_, set) in self.targets_with_sets(view) {
+                targets[set.0 as usize] += 1;
             }
             let mut counts = vec![0u64; self.effective.len()];
             for (set, targets) in targets.into_iter().enumerate().filter(|(_, targets)| *targets > 0) {
@@ -210,6 +212,18 @@ impl Model {
             }
             tallies
         })
+    }
+
+    /// The effective targets, each with the set of the chains that reach it.
+    pub(crate) fn targets_with_sets<'m>(&'m self, view: EngineView<'m>) -> impl Iterator<Item = (NodeId, SetId)> + 'm {
+        let nodes = self.hierarchy.among(self.target_levels, view.topology).iter().copied();
+        let with_set = nodes.filter_map(|node| Some((node, self.reaching.get(node).copied().flatten()?)));
+        with_set.filter(move |(node, _)| self.is_effective_target(view, *node))
+    }
+
+    /// The chains of a set, sorted, each with its number of scopes.
+    pub(crate) fn chain_set(&self, set: SetId) -> &[(ChainId, u64)] {
+        self.sets.get(set)
     }
 
     /// The nodes that have effective policies of this kind, in the order of the topology.
@@ -271,6 +285,7 @@ fn target_levels(kind: &PolicyKind) -> Levels {
 fn full_target_levels(kind: &PolicyKind) -> Levels {
     Levels::matching(|level| {
         kind.class == Class::Inherited
+            && kind.hierarchy.effective_kinds.is_empty()
             && kind.hierarchy.effective_targets.iter().any(|target| {
                 target.includes_object(level, |_| false) && target.level().is_section() == level.is_section()
             })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{CachedPolicy, Model};
-use crate::chain::{ChainId, ChainSets, Chains, HierarchyEntry, Link, MergeContext, ParentEdge, SetId};
+use crate::chain::{ChainId, ChainSets, Chains, EdgeTraffic, HierarchyEntry, Link, MergeContext, ParentEdge, SetId};
 use crate::engine_view::EngineView;
 use crate::kinds::Class;
 use crate::topology::{Level, NodeId, NodeMap, NodeVec};
@@ -12,11 +12,11 @@ use crate::topology::{Level, NodeId, NodeMap, NodeVec};
 pub(super) trait ExtendChains {
     fn chains(&self) -> &Chains;
 
-    /// The chain that continues `chain` with a link.
+    /// The chain that extends `chain` by a link.
     fn extend(&mut self, chain: ChainId, link: Link) -> ChainId;
 }
 
-/// Adds chains that do not exist yet.
+/// Adds missing chains.
 impl ExtendChains for Chains {
     fn chains(&self) -> &Chains {
         self
@@ -27,7 +27,7 @@ impl ExtendChains for Chains {
     }
 }
 
-/// Chains that have all been added. Nothing is added any more.
+/// Chains to which none is added.
 pub(super) struct ExistingChains<'c>(pub &'c Chains);
 
 impl ExtendChains for ExistingChains<'_> {
@@ -40,7 +40,7 @@ impl ExtendChains for ExistingChains<'_> {
     }
 }
 
-/// What propagation asks of the nodes above the one that it is at.
+/// What propagation reads about the ancestors of a node.
 pub(super) trait Ancestors {
     /// The set of chains that reach a node.
     fn set_at(&self, node: NodeId) -> Option<SetId>;
@@ -57,7 +57,7 @@ impl Ancestors for Model {
     }
 }
 
-/// The nodes that have been visited while all nodes are.
+/// The nodes that propagation has visited.
 struct Visited {
     sets: NodeVec<Option<SetId>>,
     have_policies: NodeVec<bool>,
@@ -73,7 +73,7 @@ impl Ancestors for Visited {
     }
 }
 
-/// Buffers for the chains that reach one node. They are reused for the next node.
+/// Buffers for the chains that reach one node, reused for the next node.
 #[derive(Default)]
 pub(super) struct ReachingChains {
     pub chains: Vec<(ChainId, u64)>,
@@ -90,7 +90,7 @@ impl Model {
         self.stacks.nodes().for_each(|node| visited.have_policies[node] = true);
         let mut reaching = ReachingChains::default();
         for &node in hierarchy.order(view.topology) {
-            let Some(entry) = hierarchy.place(node) else { continue };
+            let Some(entry) = hierarchy.entry(node) else { continue };
             if visited.sets[node].is_some() || self.is_below_targets(view, node) {
                 continue;
             }
@@ -118,7 +118,7 @@ impl Model {
         let set_of_parent =
             |edge: &ParentEdge| edge.parent.and_then(|parent| ancestors.set_at(parent)).unwrap_or(SetId::ROOT);
         let passes_all = |edge: &ParentEdge| self.passes_all(view, *edge, node);
-        if let [edge] = entry.arrivals()
+        if let [edge] = entry.parent_edges()
             && !extends
             && passes_all(edge)
         {
@@ -132,11 +132,14 @@ impl Model {
             return Some(set);
         }
         reaching.chains.clear();
-        let mut edges = entry.arrivals().iter().map(|it| (it, set_of_parent(it), passes_all(it))).peekable();
+        let mut edges = entry.parent_edges().iter().map(|it| (it, set_of_parent(it), passes_all(it))).peekable();
         while let Some((edge, set, passes_all)) = edges.next() {
-            // Edges with the same chains continue them in the same way.
+            // Edges with the same chains extend them in the same way.
             let mut alike = 1u64;
-            while edges.next_if(|(it, at, all)| *at == set && it.from == edge.from && *all == passes_all).is_some() {
+            while edges
+                .next_if(|(it, at, all)| *at == set && it.traffic == edge.traffic && *all == passes_all)
+                .is_some()
+            {
                 alike += 1;
             }
             for &(chain, scopes) in self.sets.get(set) {
@@ -155,7 +158,7 @@ impl Model {
 
     /// Whether all chains of a parent continue at the node.
     pub(super) fn passes_all(&self, view: EngineView<'_>, edge: ParentEdge, node: NodeId) -> bool {
-        edge.from.is_none() && edge.parent.is_none_or(|parent| self.applies_below(view, parent, node))
+        edge.traffic == EdgeTraffic::All && edge.parent.is_none_or(|parent| self.applies_below(view, parent, node))
     }
 
     /// Whether a policy on `ancestor` applies to `node` too. A Direct policy applies only to the object that it targets.
@@ -163,7 +166,7 @@ impl Model {
         self.kind.class == Class::Inherited || view.topology.whole(ancestor) == view.topology.whole(node)
     }
 
-    /// Whether chains can become longer at a node.
+    /// Whether chains are extended at a node.
     pub(super) fn extends_chains(
         &self,
         view: EngineView<'_>,
@@ -177,16 +180,18 @@ impl Model {
                 || entry.service.is_some_and(has_policies)
                 // Chains that come from a node of the same Namespaces have their policies already.
                 || entry.is_entrance && self.namespaces(view, node).any(has_policies)
-                || self.context(view, node).is_some())
+                || self.context(view, node).is_some()
+                || self.merges_into(view, node))
     }
 
-    /// How policies merge from a node on, if the node changes that.
+    /// How policies merge from a node on, if the node changes it.
     fn context(&self, view: EngineView<'_>, node: NodeId) -> Option<MergeContext> {
         let context = self.has_contexts.then(|| MergeContext::at(&self.kind, view.objects, view.topology, node));
         context.filter(|context| *context != MergeContext::default())
     }
 
-    /// The nodes directly above a node on every path that are not its parents: its Namespaces and, for a port, its Service.
+    /// The nodes directly above a node on every path that are not its parents: its Namespaces and, for a port, its
+    /// Service.
     pub(crate) fn unlinked_ancestors(
         &self,
         view: EngineView<'_>,
@@ -195,7 +200,7 @@ impl Model {
         self.namespaces(view, node).chain(self.service(view, node))
     }
 
-    /// The root Namespace and the Namespace of a node, as far as they are above it in the hierarchy.
+    /// The root Namespace and the Namespace of a node, if they are above it in the hierarchy.
     fn namespaces(&self, view: EngineView<'_>, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
         let in_namespace = self.hierarchy.in_namespace(node);
         let namespace = view.topology.namespace(node).filter(|_| in_namespace);
@@ -209,7 +214,7 @@ impl Model {
         is_port.then(|| view.topology.whole(node)).filter(|&service| self.hierarchy.has(service))
     }
 
-    /// Adds the chains that continue `chain` at `node` to `continued`: one, or several where Namespaces have policies for
+    /// Adds the chains that extend `chain` at `node` to `continued`: one, or several if Namespaces have policies for
     /// their own requests.
     pub(super) fn continue_chain(
         &self,
@@ -229,8 +234,15 @@ impl Model {
             }
         }
         if let Some(context) = self.context(view, node) {
-            for chain in continued[first..].iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
+            // Without policies so far, the context matters for the routes that a rule delegates to.
+            let counts_below = delegates(view, node);
+            for chain in continued[first..].iter_mut().filter(|chain| counts_below || **chain != ChainId::EMPTY) {
                 *chain = chains.extend(*chain, Link::Context(context));
+            }
+        }
+        if self.merges_into(view, node) {
+            for chain in continued[first..].iter_mut().filter(|chain| **chain != ChainId::EMPTY) {
+                *chain = chains.extend(*chain, Link::Target(node));
             }
         }
     }
@@ -245,16 +257,29 @@ impl Model {
         chain: ChainId,
     ) -> Option<ChainId> {
         let continues = edge.parent.is_none_or(|parent| self.applies_below(view, parent, node));
-        if continues && edge.from.is_none() {
+        if continues && edge.traffic == EdgeTraffic::All {
             return Some(chain);
         }
         // Consumer-specific chains rejoin here.
         if chains.chains().links(chain).any(|link| matches!(link, Link::From(_))) {
             return None;
         }
-        let only = chains.chains().from(chain);
+        let (only, unhandled) = (chains.chains().from(chain), chains.chains().unhandled(chain));
         let chain = if continues { chain } else { ChainId::EMPTY };
-        match (only, edge.from) {
+        let unhandled_here = match edge.traffic {
+            EdgeTraffic::Unhandled(root) => Some(root),
+            EdgeTraffic::All | EdgeTraffic::From(_) => None,
+        };
+        match unhandled.or(unhandled_here) {
+            Some(_) if continues && unhandled.is_some() => return Some(chain),
+            Some(root) => return Some(chains.extend(chain, Link::Unhandled(root))),
+            None => {}
+        }
+        let from = match edge.traffic {
+            EdgeTraffic::From(namespace) => Some(namespace),
+            EdgeTraffic::All | EdgeTraffic::Unhandled(_) => None,
+        };
+        match (only, from) {
             (Some(here), Some(there)) if here != there => None,
             (None, Some(namespace)) => Some(chains.extend(chain, Link::Only(namespace))),
             (Some(namespace), _) if !continues => Some(chains.extend(chain, Link::Only(namespace))),
@@ -286,12 +311,20 @@ impl Model {
         chains.links(chain).any(|link| match link {
             Link::Node(node) => self.stacks.get(node).is_some_and(|stack| stack.consumers.contains(&namespace)),
             Link::From(_) | Link::Only(_) => true,
-            Link::Context(_) => false,
+            Link::Context(_) | Link::Unhandled(_) | Link::Target(_) => false,
         })
     }
 }
 
-/// The node that has the stack of a node: policies on a Service hold for its frontend too.
+/// Whether a rule names a backend that can be another route.
+fn delegates(view: EngineView<'_>, node: NodeId) -> bool {
+    let is_rule = view.topology[node].level == Level::RouteRule;
+    let rule = view.topology.section_value(view.objects, node).filter(|_| is_rule);
+    let mut backends = rule.map_or(&[][..], |rule| rule.list_at("backendRefs")).iter();
+    backends.any(|backend| backend.get_str("kind").is_some_and(|kind| kind != "Service"))
+}
+
+/// The node that has the stack of a node: policies on a Service apply to its frontend too.
 pub(crate) fn stack_node(view: EngineView<'_>, node: NodeId) -> NodeId {
     match view.topology[node].level {
         Level::Frontend => view.topology.whole(node),

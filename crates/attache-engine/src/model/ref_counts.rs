@@ -1,36 +1,36 @@
-//! How often the chains and sets of a model are used, so that unused ones can be removed, and which chains continue which.
-
-use std::collections::BTreeSet;
+//! The use counts of the chains and sets of a model, so that unused ones can be removed, and an index of which chains
+//! extend which.
 
 use super::Model;
 use super::propagate::ExtendChains;
 use crate::chain::{ChainId, Chains, Link, SetId};
 use crate::engine_view::EngineView;
+use crate::persistent::{PersistentSet, PersistentVec};
 use crate::topology::NodeId;
 
-/// The uses of the chains and sets of one model. It is kept beside a model that is updated.
-#[derive(Debug, Default)]
+/// The use counts of the chains and sets of one model. They are kept beside a model that is updated. A clone is cheap.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RefCounts {
-    chains: Vec<ChainUse>,
+    chains: PersistentVec<ChainUse>,
     /// How many nodes each set reaches.
-    sets: Vec<u32>,
+    sets: PersistentVec<u32>,
     pub(super) free_chains: Vec<ChainId>,
     pub(super) free_sets: Vec<SetId>,
     /// Chains that may no longer be used.
     pub(super) unused_chains: Vec<ChainId>,
     /// Sets that may no longer be used.
     pub(super) unused_sets: Vec<SetId>,
-    /// Each chain after the chain that it continues.
-    continuing: BTreeSet<(ChainId, ChainId)>,
-    /// Each chain that ends with the policies on a node after that node.
-    ending: BTreeSet<(NodeId, ChainId)>,
+    /// Pairs of a chain and a chain that extends it.
+    continuing: PersistentSet<(ChainId, ChainId)>,
+    /// Pairs of a node and a chain that ends with the policies on it.
+    ending: PersistentSet<(NodeId, ChainId)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ChainUse {
-    /// The number of sets that have the chain, plus the number of chains that continue it.
+    /// The number of sets that contain the chain, plus the number of chains that extend it.
     count: u32,
-    /// The number of scopes that have the chain and end at effective targets.
+    /// The number of scopes with the chain that end at effective targets.
     scopes: i128,
 }
 
@@ -58,34 +58,36 @@ impl RefCounts {
     }
 
     pub(super) fn chain_uses(&mut self, chain: ChainId) -> &mut u32 {
-        &mut entry(&mut self.chains, chain.0).count
+        &mut self.chains.entry(chain.0 as usize).count
     }
 
-    /// The number of scopes that have a chain and end at effective targets.
+    /// The number of scopes with a chain that end at effective targets.
     pub fn scopes(&mut self, chain: ChainId) -> &mut i128 {
-        &mut entry(&mut self.chains, chain.0).scopes
+        &mut self.chains.entry(chain.0 as usize).scopes
     }
 
     pub(super) fn set_uses(&mut self, set: SetId) -> &mut u32 {
-        entry(&mut self.sets, set.0)
+        self.sets.entry(set.0 as usize)
     }
 
     fn add_chain(&mut self, chain: ChainId, parent: ChainId, link: Link) {
         *self.chain_uses(parent) += 1;
         self.continuing.insert((parent, chain));
-        self.ending.extend(link.node().map(|node| (node, chain)));
+        if let Some(node) = link.node() {
+            self.ending.insert((node, chain));
+        }
     }
 
     pub(super) fn remove_chain(&mut self, chain: ChainId, parent: ChainId, link: Link) {
-        self.continuing.remove(&(parent, chain));
+        self.continuing.remove((parent, chain));
         if let Some(node) = link.node() {
-            self.ending.remove(&(node, chain));
+            self.ending.remove((node, chain));
         }
         self.free_chains.push(chain);
         self.drop_chain_use(parent);
     }
 
-    /// A set or a chain that used the chain is gone.
+    /// Records that a set or a chain no longer uses the chain.
     pub(super) fn drop_chain_use(&mut self, chain: ChainId) {
         let uses = self.chain_uses(chain);
         *uses = uses.saturating_sub(1);
@@ -101,20 +103,20 @@ impl RefCounts {
         }
     }
 
-    /// All chains that have the policies on a node.
+    /// All chains that contain the policies on a node.
     pub fn chains_with(&self, node: NodeId) -> Vec<ChainId> {
-        let ending = (node, ChainId(0))..=(node, ChainId(u32::MAX));
-        let mut found: Vec<ChainId> = self.ending.range(ending).map(|(_, chain)| *chain).collect();
+        let ending = self.ending.range((node, ChainId(0)), (node, ChainId(u32::MAX)));
+        let mut found: Vec<ChainId> = ending.map(|(_, chain)| chain).collect();
         let mut at = 0;
         while let Some(&chain) = found.get(at) {
-            let continuing = (chain, ChainId(0))..=(chain, ChainId(u32::MAX));
-            found.extend(self.continuing.range(continuing).map(|(_, chain)| *chain));
+            let continuing = self.continuing.range((chain, ChainId(0)), (chain, ChainId(u32::MAX)));
+            found.extend(continuing.map(|(_, chain)| chain));
             at += 1;
         }
         found
     }
 
-    /// A number of nodes that had the set `old` now have the set `new`.
+    /// Records that a node now has the set `new` instead of `old`.
     pub(super) fn replace_set(&mut self, old: Option<SetId>, new: Option<SetId>, nodes: u32) {
         if let Some(new) = new {
             *self.set_uses(new) += nodes;
@@ -129,14 +131,7 @@ impl RefCounts {
     }
 }
 
-fn entry<T: Clone + Default>(uses: &mut Vec<T>, at: u32) -> &mut T {
-    if uses.len() <= at as usize {
-        uses.resize(at as usize + 1, T::default());
-    }
-    &mut uses[at as usize]
-}
-
-/// Chains that are extended while their uses are counted.
+/// Extends chains, and counts their uses.
 pub(super) struct ChainBuilder<'c> {
     pub chains: Chains,
     pub ref_counts: &'c mut RefCounts,
@@ -157,7 +152,7 @@ impl ExtendChains for ChainBuilder<'_> {
             free.pop().unwrap_or_else(|| chains.next())
         });
         if is_new {
-            *entry(&mut self.ref_counts.chains, id.0) = ChainUse::default();
+            *self.ref_counts.chains.entry(id.0 as usize) = ChainUse::default();
             self.ref_counts.add_chain(id, chain, link);
             self.ref_counts.unused_chains.push(id);
             self.new.push(id);

@@ -1,5 +1,6 @@
-//! Scopes: the paths from the roots to a node. There can be very many, so they are listed only on demand.
+//! Scopes: the paths from the roots to a node. There can be very many, so they are listed on demand.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -9,7 +10,7 @@ use super::propagate::{ExistingChains, stack_node};
 use crate::chain::{ChainId, Link, ParentEdge};
 use crate::engine_view::EngineView;
 use crate::policy::PolicyId;
-use crate::topology::{NodeId, NodeRef};
+use crate::topology::{Level, NodeId, NodeRef};
 
 /// A path from a root to a node, with the chain of policies along it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl Scope {
     }
 }
 
-/// A scope that means the same in every engine.
+/// A scope as references, which mean the same in every engine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScopeRef {
     /// The nodes, the root first.
@@ -52,7 +53,7 @@ impl ScopeRef {
 }
 
 /// Whether a chain reaches a node on a path that does not enter a Namespace before the node. Cached by node, chain and
-/// Namespace, because the same question is asked for all nodes below.
+/// Namespace, because it is needed for all nodes below.
 pub(crate) type NamespaceFreePaths = HashMap<(NodeId, ChainId, NodeId), bool>;
 
 impl Model {
@@ -70,8 +71,23 @@ impl Model {
         included: &impl Fn(NodeId) -> bool,
         found: &mut impl FnMut(Scope),
     ) {
-        if self.hierarchy.has(node) {
-            self.with_node(view, node).climb(view, node, included, &mut Vec::new(), found);
+        _ = self.try_scopes_within(view, node, included, &mut |scope| {
+            found(scope);
+            ControlFlow::Continue(())
+        });
+    }
+
+    /// As [`Model::scopes_within`], until `found` breaks.
+    pub fn try_scopes_within(
+        &self,
+        view: EngineView<'_>,
+        node: NodeId,
+        included: &impl Fn(NodeId) -> bool,
+        found: &mut impl FnMut(Scope) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        match self.hierarchy.has(node) {
+            true => self.with_node(view, node).climb(view, node, included, &mut Vec::new(), found),
+            false => ControlFlow::Continue(()),
         }
     }
 
@@ -82,17 +98,18 @@ impl Model {
         node: NodeId,
         included: &impl Fn(NodeId) -> bool,
         path: &mut Vec<(NodeId, ParentEdge)>,
-        found: &mut impl FnMut(Scope),
-    ) {
-        for &edge in self.hierarchy.arrivals(node) {
+        found: &mut impl FnMut(Scope) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for &edge in self.hierarchy.parent_edges(node) {
             path.push((node, edge));
             match edge.parent {
                 Some(parent) if !included(parent) => {}
-                Some(parent) => self.climb(view, parent, included, path, found),
-                None => self.descend(view, path, &mut Vec::new(), ChainId::EMPTY, found),
+                Some(parent) => self.climb(view, parent, included, path, found)?,
+                None => self.descend(view, path, &mut Vec::new(), ChainId::EMPTY, found)?,
             }
             path.pop();
         }
+        ControlFlow::Continue(())
     }
 
     /// Follows a path from its root down, extending the chain at each node.
@@ -102,11 +119,10 @@ impl Model {
         path: &[(NodeId, ParentEdge)],
         nodes: &mut Vec<NodeId>,
         chain: ChainId,
-        found: &mut impl FnMut(Scope),
-    ) {
+        found: &mut impl FnMut(Scope) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let [rest @ .., (node, edge)] = path else {
-            found(Scope { nodes: nodes.clone(), from: self.chains.from(chain), chain });
-            return;
+            return found(Scope { nodes: nodes.clone(), from: self.chains.from(chain), chain });
         };
         let len = nodes.len();
         for ancestor in self.unlinked_ancestors(view, *node) {
@@ -118,9 +134,10 @@ impl Model {
         let mut continued = Vec::new();
         self.continue_chain(view, &mut ExistingChains(&self.chains), *edge, *node, chain, &mut continued);
         for chain in continued {
-            self.descend(view, rest, nodes, chain, found);
+            self.descend(view, rest, nodes, chain, found)?;
         }
         nodes.truncate(len);
+        ControlFlow::Continue(())
     }
 
     /// The parents of a node, each with the chains at it that continue as `chain` at the node.
@@ -132,9 +149,9 @@ impl Model {
     ) -> Vec<(NodeId, ChainId)> {
         let mut found = Vec::new();
         let mut continued = Vec::new();
-        let Some(entry) = self.hierarchy.place(node) else { return found };
+        let Some(entry) = self.hierarchy.entry(node) else { return found };
         let extends = self.extends_chains(view, node, entry, self);
-        for &edge in entry.arrivals() {
+        for &edge in entry.parent_edges() {
             let Some(parent) = edge.parent.filter(|parent| self.applies_below(view, *parent, node)) else { continue };
             if !extends && self.passes_all(view, edge, node) {
                 let has_chain = self.chains_at(view, parent).binary_search_by_key(&chain, |(chain, _)| *chain).is_ok();
@@ -166,7 +183,12 @@ impl Model {
         let mut found = Vec::new();
         for &ancestor in ancestors.iter().rev() {
             let is_namespace = view.topology.namespace(node) == Some(ancestor);
-            if is_namespace && !self.has_path_outside(view, node, chain, ancestor, known) {
+            // The root Namespace is above the first node of a path.
+            let is_above = match is_namespace {
+                true => self.has_path_outside(view, node, chain, ancestor, known),
+                false => view.topology[ancestor].level != Level::Namespace || self.starts_path(node),
+            };
+            if !is_above {
                 continue;
             }
             let nodes = self.chains.links(chain).filter_map(Link::node).filter(|node| !below.contains(node));
@@ -175,6 +197,12 @@ impl Model {
             below.push(ancestor);
         }
         found
+    }
+
+    /// Whether a path can start at a node, or below a node that is outside of Namespaces.
+    fn starts_path(&self, node: NodeId) -> bool {
+        let is_inside = |parent: NodeId| self.hierarchy.in_namespace(parent);
+        !self.hierarchy.parent_edges(node).iter().all(|edge| edge.parent.is_some_and(is_inside))
     }
 
     /// Whether a scope with this chain has no node of the Namespace above `node`.
@@ -190,7 +218,7 @@ impl Model {
             return *known;
         }
         let mut continued = Vec::new();
-        for &edge in self.hierarchy.arrivals(node).iter().filter(|edge| edge.parent.is_none()) {
+        for &edge in self.hierarchy.parent_edges(node).iter().filter(|edge| edge.parent.is_none()) {
             self.continue_chain(view, &mut ExistingChains(&self.chains), edge, node, ChainId::EMPTY, &mut continued);
         }
         let is_outside = continued.contains(&chain)

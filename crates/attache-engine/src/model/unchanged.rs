@@ -1,15 +1,16 @@
-//! Which nodes have the same scopes in two states that were built independently, without listing any scope.
+//! Which nodes have the same scopes in two independently built states. No scope is listed to find them.
 
 use hashbrown::{HashMap, HashSet};
 
 use super::{Model, stack_node};
 use crate::attachment::Attachment;
+use crate::chain::EdgeTraffic;
 use crate::engine_view::EngineView;
 use crate::object::{Object, ObjectId};
 use crate::order::Stack;
 use crate::topology::{Level, Node, NodeId, Owner};
 
-/// Maps the nodes and objects of one state to those of another, as far as they exist there and their objects are equal.
+/// Maps the nodes and objects of one state to those of another, if they exist there and their objects are equal.
 #[derive(Debug)]
 pub(crate) struct NodeMapping {
     nodes: HashMap<NodeId, NodeId>,
@@ -33,7 +34,7 @@ impl NodeMapping {
                 }
             };
             let counterpart = match (&node.section, node.level) {
-                // By position: sections can share a name.
+                // By index, because sections can share a name.
                 (Some(_), _) => there.topology.sections(whole).nth(here.topology.position(id)?)?,
                 (None, Level::Frontend) => there.topology.frontend(whole)?,
                 (None, _) => whole,
@@ -55,12 +56,22 @@ impl NodeMapping {
         }
     }
 
+    fn is_same_traffic(&self, here: EdgeTraffic, there: EdgeTraffic) -> bool {
+        match (here, there) {
+            (EdgeTraffic::All, EdgeTraffic::All) => true,
+            (EdgeTraffic::From(here), EdgeTraffic::From(there))
+            | (EdgeTraffic::Unhandled(here), EdgeTraffic::Unhandled(there)) => self.node(here) == Some(there),
+            _ => false,
+        }
+    }
+
     fn is_same_attachment(&self, here: &Attachment, there: &Attachment) -> bool {
         self.objects.get(&here.policy.0) == Some(&there.policy.0)
             && self.node(here.node) == Some(there.node)
             && self.is_same_node(here.from, there.from)
             && here.via == there.via
             && here.patch == there.patch
+            && here.standing == there.standing
     }
 
     fn is_same_stack(&self, here: Option<&Stack>, there: Option<&Stack>) -> bool {
@@ -95,7 +106,7 @@ impl Model {
             counterpart.is_some_and(|it| mapping.is_same_stack(self.stacks.get(*node), other.stacks.get(it)))
         };
         let mut restacked: HashSet<NodeId> = self.stacks.nodes().filter(|node| !has_same_stack(node)).collect();
-        // Nodes that have policies in the other state only.
+        // Nodes that have policies only in the other state.
         let known: HashSet<NodeId> = self.stacks.nodes().filter_map(|node| mapping.node(node)).collect();
         if other.stacks.nodes().any(|node| !known.contains(&node)) {
             let is_new = |counterpart: NodeId| other.stacks.has(counterpart) && !known.contains(&counterpart);
@@ -104,12 +115,12 @@ impl Model {
         }
         for &node in here.topology.order() {
             let Some(counterpart) = mapping.node(node) else { continue };
-            let (edges, others) = (self.hierarchy.arrivals(node), other.hierarchy.arrivals(counterpart));
+            let (edges, others) = (self.hierarchy.parent_edges(node), other.hierarchy.parent_edges(counterpart));
             let mut pairs = edges.iter().zip(others);
             let has_same_paths = edges.len() == others.len()
                 && pairs.all(|(edge, other)| {
                     mapping.is_same_node(edge.parent, other.parent)
-                        && mapping.is_same_node(edge.from, other.from)
+                        && mapping.is_same_traffic(edge.traffic, other.traffic)
                         && edge.parent.is_none_or(|parent| unchanged.contains(&parent))
                 });
             let ancestors = self.unlinked_ancestors(here, node).map(|ancestor| mapping.node(ancestor));

@@ -14,7 +14,7 @@ use crate::policy::PolicyId;
 use crate::tally::Tallies;
 use crate::topology::{Level, NodeId};
 
-/// A node that an update looked at and that may differ: in the chains that reach it, in the paths to it, or in whether it
+/// A node that an update visited, and that may have changed: the chains that reach it, the paths to it, or whether it
 /// is an effective target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NodeUpdate {
@@ -30,18 +30,18 @@ pub(crate) struct NodeUpdate {
     pub has_unique_name: bool,
 }
 
-/// Why an update looks at a node, weakest first.
+/// Why an update visits a node, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum UpdateCause {
-    /// Other chains may reach the node.
+    /// The chains that reach the node may have changed.
     Chains,
     /// The node may have become an effective target, or may no longer be one.
     Target,
-    /// The paths to the node may differ.
+    /// The paths to the node may have changed.
     Paths,
 }
 
-/// The nodes that an update still has to look at, parents before children.
+/// The nodes that an update still has to visit, parents before children.
 #[derive(Debug, Default)]
 struct UpdateQueue(Vec<Vec<(NodeId, UpdateCause)>>);
 
@@ -79,13 +79,13 @@ impl Model {
         self.tallies = tallies.into();
     }
 
-    /// Drops what is computed on demand from all nodes together.
+    /// Clears the caches that depend on all nodes.
     pub(crate) fn clear_caches(&mut self) {
         self.with_backends = OnceLock::new();
         self.scope_counts = OnceLock::new();
     }
 
-    /// Drops the effective policies of chains whose policies changed.
+    /// Clears the effective policies of chains whose policies changed.
     pub(crate) fn clear_effective(&mut self, chains: &[ChainId]) {
         for chain in chains {
             *self.effective.entry(chain.0 as usize) = CachedPolicy::default();
@@ -103,12 +103,12 @@ impl Model {
         stacks.flat_map(|(node, stack)| stack.accepted.iter().map(move |it| (node, it.policy))).collect()
     }
 
-    /// Fills `nodes` with the nodes of the only scope that ends at `node`. Whether there is exactly one.
+    /// Fills `nodes` with the nodes of the only scope that ends at `node`. Returns whether there is exactly one.
     pub(crate) fn single_path(&self, view: EngineView<'_>, node: NodeId, nodes: &mut Vec<NodeId>) -> bool {
         nodes.clear();
         let mut next = Some(node);
         while let Some(node) = next {
-            let [edge] = self.hierarchy.arrivals(node) else { return false };
+            let [edge] = self.hierarchy.parent_edges(node) else { return false };
             nodes.push(node);
             next = edge.parent;
         }
@@ -134,7 +134,7 @@ impl Model {
 
     /// The chains that reach some effective targets, each with its number of scopes.
     pub(crate) fn scope_counts_at(&self, targets: &[NodeId]) -> HashMap<ChainId, i128> {
-        // Count sets first: most targets share their set with others.
+        // Count sets first, because most targets share their set with others.
         let mut sets: HashMap<SetId, i128> = HashMap::new();
         for set in targets.iter().filter_map(|target| self.set_at(*target)) {
             *sets.entry(set).or_default() += 1;
@@ -148,8 +148,8 @@ impl Model {
         counts
     }
 
-    /// Updates the chains of the `dirty` nodes and of the nodes below them, as far as they change. `removed` nodes are no
-    /// longer in the topology.
+    /// Updates the chains of the `dirty` nodes and, as far as they change, of the nodes below them. `removed` nodes are
+    /// no longer in the topology.
     pub(crate) fn update_chains(
         &mut self,
         view: EngineView<'_>,
@@ -185,7 +185,7 @@ impl Model {
                 let before = self.set_at(node);
                 let after = self
                     .hierarchy
-                    .place(node)
+                    .entry(node)
                     .map(|entry| self.find_reaching(view, &mut builder, node, entry, self, &mut reaching));
                 let is_member = after.is_some();
                 let after =
@@ -198,12 +198,12 @@ impl Model {
                 if after != before || has_other_paths || !is_member {
                     let other_paths = has_other_paths || before.is_some() != after.is_some();
                     let cause = if other_paths { UpdateCause::Paths } else { UpdateCause::Chains };
-                    // A route can have very many children, and they are rules: their rank is the next one.
+                    // A route can have very many children, which are rules: their rank is the next one.
                     let rank = |child| if it.level == Level::Route { current + 1 } else { rank(child) };
                     self.for_each_child(view, node, |child| queue.push(rank(child), child, cause));
                 }
             }
-            // Only nodes of higher ranks ask for the sets of these.
+            // Only nodes of higher ranks read the sets of these nodes.
             let of_rank = updates[first..].iter().filter(|it| it.after != it.before);
             self.reaching.set_sorted(of_rank.map(|it| (it.node, it.after)));
             for alike in updates[first..].chunk_by(|a, b| (a.before, a.after) == (b.before, b.after)) {
@@ -219,7 +219,7 @@ impl Model {
         updates
     }
 
-    /// The set of these chains. A new one is counted as unused.
+    /// The set of these chains. A new set starts as unused.
     fn intern_set(&mut self, builder: &mut ChainBuilder<'_>, chains: &mut Vec<(ChainId, u64)>) -> SetId {
         let mut is_new = false;
         let free = &mut builder.ref_counts.free_sets;
@@ -265,7 +265,7 @@ impl Model {
         let topology = view.topology;
         let level = topology[node].level;
         if !self.has_backends && level == Level::RouteRule {
-            // The children are backends, which are left out, or other routes.
+            // The children are backends, which this model does not cover, or other routes.
             if topology.deepest() == 0 {
                 return;
             }
@@ -276,13 +276,13 @@ impl Model {
         if level == Level::RouteRule {
             topology.ports_named(node).iter().for_each(|port| found(*port));
         }
-        if self.hierarchy.has_waypoints() && matches!(level, Level::GatewayClass | Level::Gateway) {
-            let is_behind = |it: &NodeId| self.hierarchy.arrivals(*it).iter().any(|edge| edge.parent == Some(node));
+        if self.hierarchy.has_waypoints() && matches!(level, Level::GatewayClass | Level::Namespace | Level::Gateway) {
+            let is_behind = |it: &NodeId| self.hierarchy.parent_edges(*it).iter().any(|edge| edge.parent == Some(node));
             topology.nodes().map(|(it, _)| it).filter(is_behind).for_each(found);
         }
     }
 
-    /// Removes the chains and sets that are no longer used, and makes their ids free.
+    /// Removes the chains and sets that are no longer used, and frees their ids.
     pub(crate) fn release_unused(&mut self, ref_counts: &mut RefCounts) {
         for set in std::mem::take(&mut ref_counts.unused_sets) {
             if *ref_counts.set_uses(set) > 0 || self.sets.get(set).is_empty() {

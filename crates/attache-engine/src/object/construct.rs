@@ -1,4 +1,4 @@
-//! Makes objects from JSON values and serde types. [`Object::from_json_str`] is beside the JSON reader, in
+//! Builds objects from JSON values and serde types. [`Object::from_json_str`] is beside the JSON reader, in
 //! [`text`](crate::text).
 
 use serde::Serialize;
@@ -85,11 +85,11 @@ impl Object {
         Object::from_json(&json)
     }
 
-    /// Makes an object from a value. See [`Object::from_json`].
+    /// Builds an object from a value. See [`Object::from_json`].
     ///
     /// # Errors
     ///
-    /// As [`Object::from_json`].
+    /// The errors of [`Object::from_json`].
     pub fn from_value(body: Value) -> Result<Object, ObjectError> {
         let (id, version) = identify(&body, None)?;
         match Object::assemble(id, version, body, Source::default()) {
@@ -98,9 +98,9 @@ impl Object {
         }
     }
 
-    /// Makes an object whose identity is known. Every object is made here: this drops the values of Secrets.
+    /// Builds an object whose identity is known. Every object is built here: this drops the values of Secrets.
     ///
-    /// An object with a malformed creation time is returned with the error, as one that has not been created yet.
+    /// An object with a malformed creation time is returned together with the error, without a creation time.
     pub(crate) fn assemble(
         id: ObjectRef,
         version: SmolStr,
@@ -118,7 +118,7 @@ impl Object {
     }
 }
 
-/// Drops what is secret, and what is long and has no meaning to the engine.
+/// Drops secret values, and long fields that the engine does not use.
 fn drop_fields(id: &ObjectRef, mut body: Value, source: &mut Source) -> Value {
     for keys in [
         ["metadata", "managedFields"].as_slice(),
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::text;
 
-    /// The object that each constructor makes of a document.
+    /// The results of all constructors for a document.
     fn by_every_constructor(document: &serde_json::Value) -> [Result<Object, ObjectError>; 4] {
         [
             Object::from_json(document),

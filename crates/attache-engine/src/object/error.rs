@@ -25,7 +25,7 @@ pub enum ObjectError {
     InvalidJson {
         /// Where the text stops being JSON.
         location: SourceLocation,
-        /// What is wrong there.
+        /// What is wrong.
         message: String,
     },
     /// A value of a Rust type cannot be written as JSON.
@@ -37,7 +37,7 @@ pub enum ObjectError {
     TooDeep,
     /// The document is not a JSON object.
     NotAnObject {
-        /// What it is, as in `a list`.
+        /// The type of the document, as in `a list`.
         found: &'static str,
     },
     /// `apiVersion` is missing.
@@ -46,19 +46,19 @@ pub enum ObjectError {
     MissingKind,
     /// `metadata.name` is missing.
     MissingName {
-        /// Whether there is a `metadata.generateName`: the API server has yet to choose the name.
+        /// Whether `metadata.generateName` is set: the API server chooses the name when the object is created.
         has_generate_name: bool,
     },
     /// `apiVersion` is neither `group/version` nor `version`.
     InvalidApiVersion {
-        /// What it is instead.
+        /// The value.
         api_version: SmolStr,
     },
     /// A field of the identity is not a string.
     NotAString {
         /// The field, as in `metadata.name`.
         field: &'static str,
-        /// What it is instead, as in `a number`.
+        /// The type of its value, as in `a number`.
         found: &'static str,
     },
     /// `metadata.creationTimestamp` is not a time.

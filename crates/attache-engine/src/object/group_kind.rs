@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hashbrown::Equivalent;
 use smol_str::SmolStr;
 
 use super::ObjectRef;
@@ -19,6 +20,19 @@ impl GroupKind {
     /// The kind `kind` of the API group `group`.
     pub fn new(group: &str, kind: &str) -> GroupKind {
         GroupKind { group: group.into(), kind: kind.into() }
+    }
+}
+
+/// A borrowed [`GroupKind`], with the same hash: a lookup needs no allocation.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(crate) struct BorrowedGroupKind<'a> {
+    pub group: &'a str,
+    pub kind: &'a str,
+}
+
+impl Equivalent<GroupKind> for BorrowedGroupKind<'_> {
+    fn equivalent(&self, key: &GroupKind) -> bool {
+        self.kind == key.kind && self.group == key.group
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reads which object a document is.
+//! Reads the identity of the object in a document.
 
 use jiff::Timestamp;
 use smol_str::SmolStr;
@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use super::{ObjectError, ObjectRef};
 use crate::value::Value;
 
-/// What the items of a typed list are when they do not say so themselves, as in an answer of the API server.
+/// The type of the items of a typed list that have no type of their own, as in a response of the API server.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeMeta {
     pub api_version: SmolStr,
@@ -34,10 +34,10 @@ pub(crate) fn identify(body: &Value, default_type: Option<&TypeMeta>) -> Result<
     })?;
     let namespace = string_at(body, &["metadata", "namespace"], "metadata.namespace")?.unwrap_or_default();
     let version = SmolStr::new(version);
-    Ok((ObjectRef { group: group.into(), kind, namespace, name }, version))
+    Ok((ObjectRef::from_parts(group.into(), kind, namespace, name), version))
 }
 
-/// A field that must be a string if it is there. `None` if it is missing, null or empty.
+/// An optional field that must be a string. `None` if it is missing, null or empty.
 fn string_at(body: &Value, keys: &[&str], field: &'static str) -> Result<Option<SmolStr>, ObjectError> {
     match body.at(keys) {
         None | Some(Value::Null) => Ok(None),

@@ -1,17 +1,17 @@
-//! Who changed an object last.
+//! The last change of an object.
 
 use jiff::Timestamp;
 use smol_str::SmolStr;
 
 use crate::value::Value;
 
-/// The last change of an object, as `metadata.managedFields` records it. Changes of subresources, such as `status`, do not
-/// count: they are not made where the object is edited.
+/// The last change of an object, as `metadata.managedFields` records it. Changes of subresources, such as `status`, do
+/// not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastChange {
     /// The field manager, as in `kubectl-client-side-apply`.
     pub manager: SmolStr,
-    /// When it was made.
+    /// The time of the change.
     pub time: Timestamp,
 }
 

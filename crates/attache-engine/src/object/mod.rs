@@ -1,8 +1,8 @@
 //! Kubernetes objects: identity, creation time and content.
 //!
-//! An [`Object`] is made from YAML or JSON text by [`text::read`](crate::text::read), or from one JSON document or serde
-//! type by the constructors of [`Object`]. All of them read the identity in the same way and drop the same fields: the
-//! values of Secrets never get into the engine.
+//! An [`Object`] is built from YAML or JSON text by [`text::read`](crate::text::read), or from one JSON document or
+//! serde type by the constructors of [`Object`]. All of them read the identity in the same way and drop the same
+//! fields: the values of Secrets never enter the engine.
 
 mod construct;
 mod error;
@@ -15,13 +15,16 @@ mod source;
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use jiff::Timestamp;
 use smol_str::SmolStr;
 
+use crate::names::{plural, qualified};
 use crate::value::{Path, Value};
 
 pub use error::ObjectError;
+pub(crate) use group_kind::BorrowedGroupKind;
 pub use group_kind::GroupKind;
 pub use last_change::LastChange;
 pub use objects::Objects;
@@ -41,7 +44,8 @@ pub(crate) use source::{count_values, walk_position};
 /// let class = ObjectRef::new("gateway.networking.k8s.io", "GatewayClass", "", "internal");
 /// assert_eq!(class.to_string(), "GatewayClass/internal");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ObjectRef {
     /// The API group; empty for the core group.
     pub group: SmolStr,
@@ -51,12 +55,23 @@ pub struct ObjectRef {
     pub namespace: SmolStr,
     /// The name.
     pub name: SmolStr,
+    /// Whether it is displayed with the plural and group of its kind. It is not part of the identity.
+    pub(crate) is_qualified: bool,
 }
 
 impl ObjectRef {
     /// The identity with these parts.
     pub fn new(group: &str, kind: &str, namespace: &str, name: &str) -> Self {
-        ObjectRef { group: group.into(), kind: kind.into(), namespace: namespace.into(), name: name.into() }
+        ObjectRef::from_parts(group.into(), kind.into(), namespace.into(), name.into())
+    }
+
+    /// Like [`ObjectRef::new`], from parts that need not be copied.
+    pub(crate) fn from_parts(group: SmolStr, kind: SmolStr, namespace: SmolStr, name: SmolStr) -> Self {
+        ObjectRef { group, kind, namespace, name, is_qualified: false }
+    }
+
+    fn parts(&self) -> [&SmolStr; 4] {
+        [&self.group, &self.kind, &self.namespace, &self.name]
     }
 
     /// The bytes of `namespace/name`.
@@ -65,11 +80,41 @@ impl ObjectRef {
     }
 }
 
-/// `Kind/namespace/name`, or `Kind/name` for a cluster-scoped object.
+impl PartialEq for ObjectRef {
+    fn eq(&self, other: &ObjectRef) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for ObjectRef {}
+
+impl PartialOrd for ObjectRef {
+    fn partial_cmp(&self, other: &ObjectRef) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ObjectRef {
+    fn cmp(&self, other: &ObjectRef) -> Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
+impl Hash for ObjectRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().into_iter().for_each(|part| part.hash(state));
+    }
+}
+
+/// `Kind/namespace/name`, or `Kind/name` for a cluster-scoped object. If policies of two kinds with the same name exist, the
+/// kind is its plural with the group: `ratelimitpolicies.kuadrant.io/namespace/name`.
 impl fmt::Display for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Piece by piece: long answers are mostly names, and `write!` takes ten times as long.
-        f.write_str(&self.kind)?;
+        match self.is_qualified {
+            true => f.write_str(&qualified(&self.group, &plural(&self.kind.to_lowercase())))?,
+            false => f.write_str(&self.kind)?,
+        }
         f.write_str("/")?;
         if !self.namespace.is_empty() {
             f.write_str(&self.namespace)?;
@@ -101,7 +146,7 @@ impl fmt::Display for ObjectRef {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Object {
-    /// Which object it is.
+    /// The identity.
     pub id: ObjectRef,
     /// The version of the API, as in `v1`.
     pub version: SmolStr,
@@ -110,7 +155,7 @@ pub struct Object {
     /// The whole document, without `metadata.managedFields`, `kubectl.kubernetes.io/last-applied-configuration` and the
     /// values of a Secret.
     pub body: Value,
-    /// Who changed it last, where the document says so.
+    /// The last change, if the document records it.
     pub last_change: Option<Box<LastChange>>,
     /// Where the object was read.
     pub source: Source,
@@ -168,7 +213,7 @@ impl Object {
     }
 }
 
-/// The number of an object in one snapshot of [`Objects`]. The number of a deleted object is used again.
+/// The id of an object in one snapshot of [`Objects`]. The id of a deleted object is reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(
     /// The position in the table of the snapshot.

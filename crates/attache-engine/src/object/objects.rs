@@ -1,16 +1,16 @@
-//! All objects of one snapshot, found by id, by name and by kind.
+//! All objects of one snapshot, by id, by name and by kind.
 //!
 //! # Ids
 //!
-//! An [`ObjectId`] is the position of an object in the table of a snapshot.
+//! An [`ObjectId`] is the index of an object in the table of a snapshot.
 //!
-//! - [`Objects::new`] numbers the objects in the order of group, kind, namespace and name. So ids, and everything that is
-//!   derived from them, do not depend on the order of the input.
+//! - [`Objects::new`] numbers the objects in the order of group, kind, namespace and name. So ids, and everything that
+//!   is derived from them, do not depend on the order of the input.
 //! - An object keeps its id from one snapshot to the next, also when it is updated.
 //! - The id of a deleted object is free from the next snapshot on: a later snapshot may give it to a new object.
 //!
-//! So an id has a meaning only together with its snapshot. `objects[id]` is for ids that come from the same snapshot and
-//! panics for others. [`Objects::get`] is for ids that may come from the snapshot before: `None` means deleted.
+//! So an id is only valid together with its snapshot. `objects[id]` is for ids of the same snapshot and panics for
+//! others. [`Objects::get`] is for ids that may come from the previous snapshot: `None` means deleted.
 
 use std::cmp::Ordering;
 use std::ops::Index;
@@ -53,9 +53,16 @@ impl Objects {
         Objects { slots: list.into_iter().map(Some).collect(), by_ref, count, sorted_ids }
     }
 
-    /// The same objects with new ids, in order and without gaps.
+    /// The same objects with new ids, in order and without gaps. None of them is displayed with plural and group.
     pub(crate) fn compacted(&self) -> Self {
-        Objects::from_sorted(self.sorted_ids().iter().filter_map(|id| self.slot(id.0).cloned()).collect())
+        let unqualified = |object: &Arc<Object>| {
+            let mut object = Arc::clone(object);
+            if object.id.is_qualified {
+                Arc::make_mut(&mut object).id.is_qualified = false;
+            }
+            object
+        };
+        Objects::from_sorted(self.sorted_ids().iter().filter_map(|id| self.slot(id.0).map(unqualified)).collect())
     }
 
     /// The id of the object with this identity.
@@ -63,7 +70,7 @@ impl Objects {
         self.lookup(&id.group, &id.kind, &id.namespace, &id.name)
     }
 
-    /// As [`Objects::find`], from the parts of the identity.
+    /// Like [`Objects::find`], from the parts of the identity.
     pub fn lookup(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<ObjectId> {
         let wanted = BorrowedRef { group, kind, namespace, name };
         let is_wanted = |at| self.slot(at).is_some_and(|object| wanted.equals(&object.id));
@@ -75,7 +82,7 @@ impl Objects {
         self.slot(id.0).map(Arc::as_ref)
     }
 
-    /// As [`Objects::get`], with shared ownership: the object can outlive the snapshot.
+    /// Like [`Objects::get`], with shared ownership: the object can outlive the snapshot.
     pub fn shared(&self, id: ObjectId) -> Option<&Arc<Object>> {
         self.slot(id.0)
     }
@@ -89,7 +96,7 @@ impl Objects {
         self.sorted_ids().iter().map(|id| (*id, &self[*id]))
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -141,6 +148,17 @@ impl Objects {
         self.sorted_ids.get(self)
     }
 
+    /// Displays the objects of a kind with the plural and group of their kind, or without.
+    pub(crate) fn qualify(&mut self, group: &str, kind: &str, is_qualified: bool) {
+        for id in self.of_kind(group, kind).to_vec() {
+            if let Some(object) =
+                self.slots.entry(id.0 as usize).as_mut().filter(|it| it.id.is_qualified != is_qualified)
+            {
+                Arc::make_mut(object).id.is_qualified = is_qualified;
+            }
+        }
+    }
+
     /// Whether most ids are free, so that [`Objects::compacted`] saves memory.
     pub(crate) fn is_sparse(&self) -> bool {
         const MIN_SLOTS: usize = 4096;
@@ -149,8 +167,13 @@ impl Objects {
 
     /// Adds an object, or replaces the one with the same identity. A new object gets the id that `free_id` returns, or one that
     /// was never used.
-    pub(crate) fn put(&mut self, object: Arc<Object>, free_id: impl FnOnce() -> Option<ObjectId>) -> ObjectId {
+    pub(crate) fn put(&mut self, mut object: Arc<Object>, free_id: impl FnOnce() -> Option<ObjectId>) -> ObjectId {
         let known = self.find(&object.id);
+        // An object keeps the form in which its name is displayed.
+        let is_qualified = known.is_some_and(|known| self[known].id.is_qualified);
+        if object.id.is_qualified != is_qualified {
+            Arc::make_mut(&mut object).id.is_qualified = is_qualified;
+        }
         let id = known.or_else(free_id).unwrap_or(self.unused_id());
         let hash = hash(&object.id);
         *self.slots.entry(id.0 as usize) = Some(object);

@@ -2,8 +2,9 @@
 
 use crate::value::{Map, Value, decode_base64};
 
-/// A Secret without its secrets. Each value of `data` and `stringData` becomes the labels of the PEM blocks in it, such as
-/// `CERTIFICATE` or `PRIVATE KEY`, or the empty string if it is not PEM. This is enough to see whether a listener can use it.
+/// A Secret without its values. Each value of `data` and `stringData` is replaced by the labels of the PEM blocks in
+/// it, such as `CERTIFICATE` or `PRIVATE KEY`, or by the empty string if it is not PEM. This is enough to check whether
+/// a listener can use it.
 pub fn redact(body: &Value) -> Value {
     let Value::Map(map) = body else { return body.clone() };
     let mut map = map.clone();
@@ -15,7 +16,7 @@ pub fn redact(body: &Value) -> Value {
     Value::Map(map)
 }
 
-/// Keeps the number and order of values: the source map depends on them.
+/// Keeps the number and order of values, because the source map depends on them.
 fn replace(value: &Value, decode: fn(&str) -> Option<String>) -> Value {
     match value {
         Value::Map(map) => {

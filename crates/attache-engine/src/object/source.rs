@@ -1,11 +1,11 @@
-//! Where objects and the values in them were read.
+//! The source locations of objects and of the values in them.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::value::{Path, Segment, Value};
 
-/// Where an object was read.
+/// The source of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// The name of the file; empty if the object was not read from a file.
@@ -21,7 +21,7 @@ pub struct Source {
 pub struct SourceLocation {
     /// The line, from 1.
     pub line: u32,
-    /// The column, from 1; 65535 for all that are further right.
+    /// The column, from 1; at most 65535.
     pub column: u16,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// A location in a file, shown as `file:line:column`.
+/// A location in a file, displayed as `file:line:column`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileLocation<'a> {
     /// The name of the file.
@@ -47,7 +47,7 @@ impl fmt::Display for FileLocation<'_> {
     }
 }
 
-/// The location of every value of a document. Kept beside the values, so that values stay small and comparable.
+/// The location of every value of a document. It is kept beside the values, so that values stay small and comparable.
 ///
 /// Locations are in the order of a depth-first walk: a value comes before the values in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl SourceMap {
         SourceMap(locations.into())
     }
 
-    /// How many values have a location.
+    /// The number of values with a location.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -80,7 +80,7 @@ impl SourceMap {
         SourceMap([before, rest.get(len..).unwrap_or_default()].concat().into())
     }
 
-    /// The location of the value at `path` in `body`, or of the deepest existing value on the way to it.
+    /// The location of the value at `path` in `body`, or of the deepest existing value above it.
     pub fn find(&self, body: &Value, path: &Path) -> Option<SourceLocation> {
         let (mut value, mut at) = (body, 0);
         for segment in path.segments() {
@@ -100,7 +100,7 @@ pub(crate) fn walk_position<'v>(body: &'v Value, path: &Path) -> Option<(usize, 
     })
 }
 
-/// The child that `segment` names, with the number of values that a walk meets between `value` and it.
+/// The child that `segment` names, with the number of values that a walk visits between `value` and it.
 fn child<'v>(value: &'v Value, segment: &Segment) -> Option<(usize, &'v Value)> {
     let mut before = 0;
     match segment {
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// A document whose nth value, in the order of a walk, is on line n.
+    /// A document whose nth value, in walk order, is on line n.
     fn document() -> (Value, SourceMap) {
         let body = Value::from(json!({"a": [1, {"x": 2}], "b": {"c": 3, "d": 4}}));
         let lines = (1..=count_values(&body)).map(|line| SourceLocation { line: line as u32, column: 1 });

@@ -2,14 +2,15 @@
 
 use smol_str::{SmolStr, ToSmolStr};
 
+use super::empties::without_empties;
 use super::{Block, BlockKind};
 use crate::cel::CelCondition;
 use crate::kinds::{Pattern, PatternFit, PolicyKind, SelectorField, Strategy};
 use crate::object::Object;
 use crate::value::{Map, Path, Segment, Value};
 
-/// Reads the blocks of a policy, lowest first.
-pub fn read(object: &Object, kind: &PolicyKind, report: &mut impl FnMut(Path, String)) -> Vec<Block> {
+/// Reads the blocks of a policy, lowest first, and the kinds of blocks without rules.
+pub fn read(object: &Object, kind: &PolicyKind, report: &mut impl FnMut(Path, String)) -> (Vec<Block>, Vec<BlockKind>) {
     let fields = &kind.fields;
     let path = &fields.settings;
     let empty = Map::default();
@@ -21,7 +22,7 @@ pub fn read(object: &Object, kind: &PolicyKind, report: &mut impl FnMut(Path, St
             &empty
         }
     };
-    let mut reader = BlockReader { kind, report };
+    let mut reader = BlockReader { kind, report, empty: Vec::new() };
     let mut blocks = Vec::new();
     if kind.has_blocks() {
         blocks.extend(reader.named(settings, path, &fields.defaults, BlockKind::Defaults));
@@ -30,10 +31,22 @@ pub fn read(object: &Object, kind: &PolicyKind, report: &mut impl FnMut(Path, St
     } else {
         let spec = settings.without(|key| is_target(kind, key) || fields.ignored.iter().any(|name| name == key));
         let strategy = kind.default_strategy().clone();
-        let spec = without_absent(Value::Map(spec), kind, &mut Vec::new());
+        let spec = without_absent(Value::Map(with_server_defaults(spec, object, kind)), kind, &mut Vec::new());
         blocks.push(Block { kind: BlockKind::Bare, strategy, when: None, removes: Vec::new(), spec });
     }
-    blocks
+    (blocks, reader.empty)
+}
+
+/// The settings with the defaults of the API server.
+fn with_server_defaults(mut settings: Map, object: &Object, kind: &PolicyKind) -> Map {
+    for default in &kind.acceptance.server_defaults {
+        let holds = || default.when.as_ref().is_none_or(|when| when.holds(object.spec()) == Ok(true));
+        if settings.get(&default.field).is_none_or(Value::is_null) && holds() {
+            let values = default.values.iter().cloned().map(Value::Str).collect();
+            settings = settings.with(&default.field, Value::list(values));
+        }
+    }
+    settings
 }
 
 /// The path of a block in its policy.
@@ -53,6 +66,8 @@ pub fn path(object: &Object, kind: &PolicyKind, block: BlockKind) -> Path {
 struct BlockReader<'a, C> {
     kind: &'a PolicyKind,
     report: &'a mut C,
+    /// The kinds of blocks without rules.
+    empty: Vec<BlockKind>,
 }
 
 impl<C: FnMut(Path, String)> BlockReader<'_, C> {
@@ -77,25 +92,25 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
             is_target(self.kind, key)
                 || fields.ignored.iter().chain(&fields.defaults).chain(&fields.overrides).any(|name| name == key)
         };
-        let mut block = self.block(settings, path, BlockKind::Bare, is_no_rule);
-        block.strategy = bare_strategy(self.kind);
+        let block = self.block(settings, path, BlockKind::Bare, is_no_rule);
         let is_empty = block.spec.entries().is_empty() && block.removes.is_empty();
         (!is_empty).then_some(block)
     }
 
     fn block(&mut self, map: &Map, path: &Path, kind: BlockKind, is_no_rule: impl Fn(&str) -> bool) -> Block {
         let fields = &self.kind.fields;
-        let strategy = match map.get(&fields.strategy).filter(|_| kind != BlockKind::Bare) {
-            Some(value) => self.strategy(value, path.key(fields.strategy.clone())),
-            None => self.kind.default_strategy().clone(),
+        let strategy = match (map.get(&fields.strategy), kind) {
+            (Some(value), _) => self.strategy(value, path.key(fields.strategy.clone())),
+            (None, BlockKind::Bare) => bare_strategy(self.kind),
+            (None, BlockKind::Defaults | BlockKind::Overrides) => self.kind.default_strategy().clone(),
         };
-        // Only a string is a condition. Some kinds have a list of rules under the same name.
+        // Only a string is a condition. Some kinds have a list of rules in a field of the same name.
         let when = match map.get(&fields.when) {
             Some(Value::Str(text)) => self.condition(text, path.key(fields.when.clone())),
             _ => None,
         };
         let removed = fields.remove.iter().filter_map(|name| map.get(name)).flat_map(Value::items);
-        let removes = removed.filter_map(Value::as_str).map(|name| name.to_smolstr()).collect();
+        let removes: Vec<SmolStr> = removed.filter_map(Value::as_str).map(|name| name.to_smolstr()).collect();
         let is_condition = matches!(map.get(&fields.when), Some(Value::Str(_)));
         let spec = map.without(|key| {
             is_no_rule(key)
@@ -103,6 +118,11 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
                 || (key == fields.when && is_condition)
                 || fields.remove.iter().any(|name| name == key)
         });
+        let is_written = kind != BlockKind::Bare || !spec.is_empty();
+        let spec = without_empties(spec, self.kind, &strategy);
+        if is_written && spec.is_empty() && removes.is_empty() {
+            self.empty.push(kind);
+        }
         Block { kind, strategy, when, removes, spec: Value::Map(spec) }
     }
 
@@ -131,7 +151,8 @@ impl<C: FnMut(Path, String)> BlockReader<'_, C> {
     }
 }
 
-/// Bare rules are atomic, unless the only strategy of the kind is `none`, or the first one is registered in code.
+/// Bare rules without a strategy are atomic, unless the only strategy of the kind is `none`, or the first one is
+/// registered in code.
 fn bare_strategy(kind: &PolicyKind) -> Strategy {
     match kind.merging.strategies.as_slice() {
         [only] if *only == Strategy::NONE => Strategy::NONE,
@@ -163,7 +184,12 @@ fn without_absent(value: Value, kind: &PolicyKind, path: &mut Vec<Segment>) -> V
     for (key, child) in map.entries() {
         path.push(Segment::Key(key.clone()));
         let is_absent = |(pattern, word): &(Pattern, SmolStr)| {
-            child.as_str() == Some(word) && pattern.fit(path.iter()) == PatternFit::Exact
+            let is_word = match child {
+                Value::Str(text) => text == word,
+                Value::Int(number) => word.parse() == Ok(*number),
+                _ => false,
+            };
+            is_word && pattern.fit(path.iter()) == PatternFit::Exact
         };
         if !kind.merging.absent.iter().any(is_absent) {
             let left = without_absent(child.clone(), kind, path);

@@ -8,6 +8,7 @@
 //! ```
 
 mod blocks;
+mod empties;
 mod rank;
 mod targets;
 mod validation;
@@ -27,6 +28,7 @@ use crate::value::{Path, Value};
 pub use blocks::path as block_path;
 pub use rank::PolicyRank;
 pub use targets::{LabelSelection, NamespaceSelection, PolicyTarget, TargetSelector, TargetSpec};
+pub(crate) use validation::check_target;
 
 /// The id of a policy, which is that of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,16 +96,22 @@ pub struct Policy {
     pub targets: Vec<PolicyTarget>,
     /// Its blocks, lowest first.
     pub blocks: Vec<Block>,
+    /// The kinds of blocks that have no rules, and so set nothing.
+    pub empty_blocks: Vec<BlockKind>,
     /// The strategy by which it asks to be merged with the policy above it, for kinds where the lower policy decides.
     pub requested_strategy: Option<Strategy>,
-    /// What decides between it and others on one target.
+    /// Its precedence among the policies on one target.
     pub rank: PolicyRank,
     /// Why it cannot be accepted.
     pub invalid: Option<InvalidPolicy>,
-    /// The field that selects targets by labels and does not count, because the policy names targets.
+    /// A field that would select targets by labels, and is ignored because the policy names targets.
     pub ignored_selection: Option<Path>,
-    /// Whether it is switched off.
+    /// Whether it is switched off, or a dry run.
     pub disabled: bool,
+    /// Whether it is a dry run.
+    pub dry_run: bool,
+    /// Whether it is being deleted: controllers ignore it, while the API server waits for finalizers.
+    pub deleted: bool,
 }
 
 /// What is wrong with a policy.
@@ -153,32 +161,51 @@ impl BlockKind {
 }
 
 impl Policy {
-    /// Reads an object of a policy kind. Of several mistakes the first one makes the policy invalid.
+    /// Whether it is ignored entirely.
+    pub(crate) fn is_left_out(&self) -> bool {
+        self.disabled || self.deleted
+    }
+
+    /// Whether it has no rules, and removes none of others.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.iter().all(|block| block.spec.entries().is_empty() && block.removes.is_empty())
+    }
+
+    /// Reads an object of a policy kind, with the defaults of its CRD. Of several mistakes the first one makes the policy invalid.
     pub(crate) fn read(id: ObjectId, object: &Object, kind_id: KindId, kind: &PolicyKind) -> Policy {
+        let object = &*kind.crd_defaults.fill(object);
         let mut invalid = None;
         let mut report = |path: Path, message: String| {
             invalid.get_or_insert(InvalidPolicy { path, message });
         };
         let (targets, ignored_selection) = targets::read(object, kind, &mut report);
-        let mut blocks = blocks::read(object, kind, &mut report);
+        let (mut blocks, empty_blocks) = blocks::read(object, kind, &mut report);
         let requested_strategy = requested_strategy(object, kind, &mut report);
         if let Some(strategy) = &requested_strategy {
             blocks.iter_mut().for_each(|block| block.strategy = strategy.clone());
         }
         let rank = PolicyRank::read(object, kind, &mut report);
         validation::check(object, kind, &mut report);
+        if kind.acceptance.rules_required {
+            validation::check_rules(object, kind, &blocks, &empty_blocks, &mut report);
+        }
         let switch = kind.acceptance.disabled.as_ref().and_then(|path| path.resolve(&object.body));
-        let disabled = switch.and_then(Value::as_bool) == Some(true);
+        let annotation = kind.acceptance.dry_run.as_ref().and_then(|name| object.annotation(name));
+        let dry_run = annotation.is_some_and(|text| ["1", "t", "true"].contains(&text.to_ascii_lowercase().as_str()));
+        let disabled = dry_run || switch.and_then(Value::as_bool) == Some(true);
         Policy {
             object: id,
             kind: kind_id,
             targets,
             blocks,
+            empty_blocks,
             requested_strategy,
             rank,
             invalid,
             ignored_selection,
             disabled,
+            dry_run,
+            deleted: object.deletion_timestamp().is_some(),
         }
     }
 }

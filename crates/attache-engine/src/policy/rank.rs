@@ -5,23 +5,28 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use smol_str::SmolStr;
 
-use crate::kinds::{NumberSource, PolicyKind, Priority, SortOrder};
+use crate::kinds::{MissingNumber, NamespaceOrder, NumberSource, PolicyKind, Priority, SortOrder};
 use crate::object::Object;
 use crate::value::{Path, Value};
 
-/// What decides between policies at one level: the lowest is first. Names break ties.
+/// The precedence of a policy at one level: the lowest rank is first. Names break ties.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyRank {
-    /// One number for each priority of the kind, negated where the highest is first.
+    /// One number for each priority of the kind, negated if the highest number is first.
     pub priority: Vec<i64>,
     /// When the policy was created.
     pub created: Option<Timestamp>,
+    /// The name of the policy.
+    pub name: SmolStr,
+    /// The namespace of the policy.
+    pub namespace: SmolStr,
 }
 
 impl PolicyRank {
     pub(super) fn read(object: &Object, kind: &PolicyKind, report: &mut impl FnMut(Path, String)) -> PolicyRank {
-        let priority = kind.order.priority.iter().map(|priority| number(object, priority, report)).collect();
-        PolicyRank { priority, created: object.created }
+        let priority = kind.order.priority.iter().map(|priority| number(object, kind, priority, report)).collect();
+        let (name, namespace) = (object.id.name.clone(), object.id.namespace.clone());
+        PolicyRank { priority, created: object.created, name, namespace }
     }
 
     /// Compares by age alone, the oldest first. A policy without a timestamp has not been created yet.
@@ -31,40 +36,49 @@ impl PolicyRank {
 }
 
 /// A priority as a number: the lowest is first.
-fn number(object: &Object, priority: &Priority, report: &mut impl FnMut(Path, String)) -> i64 {
+fn number(object: &Object, kind: &PolicyKind, priority: &Priority, report: &mut impl FnMut(Path, String)) -> i64 {
     match priority {
         Priority::Rank(rank) => *rank,
         Priority::Age => object.created.map_or(i64::MAX, |created| created.as_second()),
         Priority::Word { field, words, default } => word(object, field, words, default.as_ref(), report),
-        Priority::Number { source, order } => {
+        Priority::Namespace(order) => {
+            let is_root = kind.hierarchy.root_namespace.as_ref() == Some(&object.id.namespace);
+            i64::from(is_root == (*order == NamespaceOrder::RootLast))
+        }
+        Priority::Number { source, order, missing } => {
             let number = match source {
                 NumberSource::Annotation(name) => annotation(object, name, report),
                 NumberSource::Field(field) => whole_number(object, field, report),
             };
-            match order {
-                SortOrder::Descending => number.saturating_neg(),
-                SortOrder::Ascending => number,
+            match (number, missing, order) {
+                (None, MissingNumber::Zero, _) => 0,
+                (None, MissingNumber::Last, _) => i64::MAX,
+                (Some(number), _, SortOrder::Descending) => number.saturating_neg(),
+                (Some(number), _, SortOrder::Ascending) => number,
             }
         }
     }
 }
 
-fn annotation(object: &Object, name: &SmolStr, report: &mut impl FnMut(Path, String)) -> i64 {
-    let Some(text) = object.annotation(name) else { return 0 };
-    text.trim().parse::<i32>().map(i64::from).unwrap_or_else(|_| {
+/// The number in an annotation. `None` if it is missing or not valid.
+fn annotation(object: &Object, name: &SmolStr, report: &mut impl FnMut(Path, String)) -> Option<i64> {
+    let text = object.annotation(name)?;
+    let number = text.trim().parse::<i32>().map(i64::from).ok();
+    if number.is_none() {
         let path = Path::parse("metadata.annotations").key(name.clone());
         report(path, format!("invalid value for annotation {name}: {text}; must be a valid integer"));
-        0
-    })
+    }
+    number
 }
 
-fn whole_number(object: &Object, field: &Path, report: &mut impl FnMut(Path, String)) -> i64 {
+/// The number in a field. `None` if it is missing or not valid.
+fn whole_number(object: &Object, field: &Path, report: &mut impl FnMut(Path, String)) -> Option<i64> {
     match field.resolve(&object.body) {
-        None | Some(Value::Null) => 0,
-        Some(Value::Int(number)) => *number,
+        None | Some(Value::Null) => None,
+        Some(Value::Int(number)) => Some(*number),
         Some(other) => {
             report(field.clone(), format!("it must be a whole number, not {}", shown(other)));
-            0
+            None
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The targets of a policy, as the policy gives them.
+//! The targets of a policy, as written in it.
 
 use smol_str::SmolStr;
 
@@ -56,7 +56,7 @@ pub struct LabelSelection {
 }
 
 impl TargetSpec {
-    /// The group and the kind of the target, where the policy gives them.
+    /// The group and kind of the target, if the policy names them.
     pub fn kind(&self) -> Option<(&str, &str)> {
         match self {
             TargetSpec::Object { group, kind, .. } | TargetSpec::Selected(TargetSelector { group, kind, .. }) => {
@@ -93,8 +93,8 @@ pub enum NamespaceSelection {
     Selected(Value),
 }
 
-/// Reads the targets. If the policy names targets, fields that select others do not count: the second value is the path of
-/// such a field.
+/// Reads the targets. If the policy names targets, fields that select others are ignored, and the second value is the
+/// path of such a field.
 pub fn read(
     object: &Object,
     kind: &PolicyKind,
@@ -103,10 +103,16 @@ pub fn read(
     let refs = kind.fields.target_refs.iter().map(|path| (path, false));
     let selectors = kind.fields.target_selectors.iter().map(|path| (path, true));
     let mut targets = Vec::new();
+    let mut ignored_selection = None;
     for (path, selects) in refs.chain(selectors) {
         let Some(value) = path.resolve(&object.body).filter(|value| !value.is_null()) else { continue };
         let mut add = |value: &Value, path: Path| match target_spec(value, &path, selects) {
-            Ok(spec) => targets.push(PolicyTarget { spec, path }),
+            Ok(spec) => {
+                if matches!(spec, TargetSpec::Object { .. }) && value.get("selector").is_some() {
+                    ignored_selection = Some(path.key("selector"));
+                }
+                targets.push(PolicyTarget { spec, path });
+            }
             Err(message) => report(path, message),
         };
         match value {
@@ -114,11 +120,10 @@ pub fn read(
             one => add(one, path.clone()),
         }
     }
-    let mut ignored_selection = None;
     let selections = kind.targets.selects.iter().filter_map(|rule| label_selection(object, rule, report));
     match targets.is_empty() {
         true => targets.extend(selections),
-        false => ignored_selection = selections.last().map(|selection| selection.path),
+        false => ignored_selection = selections.last().map(|selection| selection.path).or(ignored_selection),
     }
     targets.extend(kind.targets.hosts.as_ref().and_then(|hosts| host(object, hosts, report)));
     if targets.is_empty() && kind.targets.without_target == WithoutTarget::Namespace {
@@ -213,7 +218,7 @@ fn plain_group(group: &str) -> &str {
     if group == "core" { "" } else { group }
 }
 
-/// The group of a kind for targets that give none.
+/// The usual group of a kind, for targets without a group.
 fn usual_group(kind: &str) -> &'static str {
     match kind {
         "Gateway" | "GatewayClass" | "HTTPRoute" | "GRPCRoute" | "TLSRoute" | "TCPRoute" | "UDPRoute"
@@ -221,5 +226,33 @@ fn usual_group(kind: &str) -> &'static str {
         "XListenerSet" => "gateway.networking.x-k8s.io",
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => "apps",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::fixture::{ROUTED_SERVICE, kind, policy_id};
+    use crate::kinds::Settings;
+    use crate::object::Objects;
+    use crate::text;
+
+    #[test]
+    fn a_target_with_a_name_and_a_selector_is_found_by_name() {
+        let policy = "
+apiVersion: example.io/v1
+kind: TestPolicy
+metadata: {name: p, namespace: default}
+spec: {targetRefs: [{kind: Gateway, name: g, selector: {matchLabels: {a: b}}}], a: 1}
+";
+        let manifests = [ROUTED_SERVICE, &kind("targets: [Gateway]"), policy].concat();
+        let objects = text::read(&"test.yaml".into(), &manifests).objects;
+        let engine = Engine::new(Objects::new(objects), &[], Settings::default());
+        let policy = engine.policy(policy_id(&engine, "p"));
+        assert!(matches!(policy.targets[0].spec, TargetSpec::Object { .. }));
+        assert_eq!(policy.ignored_selection.as_ref().unwrap().to_string(), "spec.targetRefs[0].selector");
+        assert_eq!(engine.problems().len(), 1);
     }
 }

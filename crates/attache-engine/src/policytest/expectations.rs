@@ -75,13 +75,28 @@ pub struct ExpectedStatus {
     /// A part of the message.
     pub message: Option<SmolStr>,
     pub conditions: Vec<ExpectedCondition>,
+    /// All ancestors. Empty if they are not compared.
+    pub ancestors: Vec<ExpectedAncestor>,
+    /// A part of each note, in order.
+    pub notes: Option<Vec<SmolStr>>,
 }
 
-/// A condition that must exist. Only the given fields are compared.
+/// The status of a policy for an ancestor. Only the given fields are compared.
+#[derive(Clone, Debug)]
+pub struct ExpectedAncestor {
+    pub ancestor: NodeQuery,
+    pub accepted: Option<SmolStr>,
+    pub enforcement: Option<SmolStr>,
+    pub by: Option<Vec<PolicyQuery>>,
+    pub conditions: Vec<ExpectedCondition>,
+}
+
+/// A condition. Only the given fields are compared.
 #[derive(Clone, Debug)]
 pub struct ExpectedCondition {
     pub r#type: SmolStr,
-    pub status: Option<SmolStr>,
+    /// `None` if it is not compared, null if there must be no such condition.
+    pub status: Option<Value>,
     pub reason: Option<SmolStr>,
     pub message: Option<SmolStr>,
 }
@@ -111,7 +126,7 @@ pub struct ExpectedRefusal {
     pub message: Option<SmolStr>,
 }
 
-/// The way of one request. Only the given fields are compared; `null` means that there must be none.
+/// The path of one request. Only the given fields are compared; `null` means that there must be none.
 #[derive(Clone, Debug)]
 pub struct ExpectedRequest {
     pub request: Request,

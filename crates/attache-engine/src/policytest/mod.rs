@@ -1,4 +1,4 @@
-//! PolicyTests: documents that hold a few objects and the answers the engine must give for them.
+//! PolicyTests: documents that contain a few objects and the results that the engine must have for them.
 //!
 //! ```text
 //! document ─→ PolicyTest: objects (short form expanded) + expectations ─→ Engine ─→ TestOutcome: unmet expectations
@@ -36,7 +36,7 @@ pub struct PolicyTest {
     pub files: Vec<(SmolStr, Path)>,
     /// The document as it was read, with the source location of every field.
     pub document: Object,
-    /// The objects that the short form in `spec.topology` stands for.
+    /// The objects of the short form in `spec.topology`.
     from_short_form: Vec<Object>,
     /// The objects of `spec.objects`.
     inline: Vec<Object>,
@@ -48,7 +48,7 @@ pub struct PolicyTest {
 pub struct TestOutcome {
     /// Expectations that do not hold.
     pub failures: Vec<UnmetExpectation>,
-    /// Problems with the test itself. If there are any, the test says nothing about the engine.
+    /// Problems of the test itself. If there are any, the result is not meaningful.
     pub problems: Vec<Problem>,
 }
 
@@ -66,7 +66,7 @@ impl PolicyTest {
         objects
     }
 
-    /// Builds an engine of the test's objects and checks every expectation. `files` are the objects read from
+    /// Builds an engine from the test's objects and checks every expectation. `files` are the objects read from
     /// [`PolicyTest::files`].
     pub fn run(&self, files: Vec<Object>, built_in: &[PolicyKind], settings: Settings) -> TestOutcome {
         let engine = Engine::new(Objects::new(self.objects(files, built_in)), built_in, settings);

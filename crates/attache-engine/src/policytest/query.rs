@@ -1,4 +1,4 @@
-//! What tests write for nodes, `HTTPRoute/baker/cakes#rule-1`, and for policies, `ColorPolicy/p1` or `p1`.
+//! References to nodes in tests, `HTTPRoute/baker/cakes#rule-1`, and to policies, `ColorPolicy/p1` or `p1`.
 
 use std::fmt;
 
@@ -43,14 +43,14 @@ impl NodeQuery {
         })
     }
 
-    /// The names under which the topology may know the node.
+    /// The possible names of the node in the topology.
     pub fn full_names(&self) -> impl Iterator<Item = String> {
         let default = self.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.into());
         let in_default = NodeQuery { namespace: Some(default), ..self.clone() };
         [self.to_string(), in_default.to_string()].into_iter()
     }
 
-    /// Whether this is the object, or a section of it.
+    /// Whether the query matches an object, or a section of it.
     pub fn matches(&self, id: &ObjectRef) -> bool {
         self.name == id.name && self.kind.is(&id.group, &id.kind) && is_in(self.namespace.as_ref(), id)
     }
@@ -92,7 +92,7 @@ impl PolicyQuery {
         Ok(PolicyQuery { kind: kind.map(KindName::parse), namespace: namespace.map(SmolStr::new), name: name.into() })
     }
 
-    /// Whether this is the policy.
+    /// Whether the query matches a policy.
     pub fn matches(&self, id: &ObjectRef) -> bool {
         self.name == id.name
             && match &self.kind {

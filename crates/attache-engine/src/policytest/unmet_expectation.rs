@@ -6,7 +6,7 @@ use crate::value::{Path, Value};
 /// An expectation that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmetExpectation {
-    /// What the expectation is about: `ColorPolicy in Gateway/default/g1 > HTTPRoute/default/r1`.
+    /// The subject of the expectation: `ColorPolicy in Gateway/default/g1 > HTTPRoute/default/r1`.
     pub about: String,
     /// The expectation in the file of the test.
     pub location: Option<SourceLocation>,
@@ -26,7 +26,7 @@ pub enum Mismatch {
     Different {
         /// The value that the test gives.
         expected: Value,
-        /// The value that the engine gives, as far as the test asks for it.
+        /// The actual value, restricted to the fields that the test gives.
         actual: Value,
     },
 }

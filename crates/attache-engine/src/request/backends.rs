@@ -1,5 +1,7 @@
 //! The backends of a rule.
 
+use std::fmt;
+
 use super::client_request::Request;
 use super::filters::FilterEffects;
 use crate::engine_view::EngineView;
@@ -27,7 +29,44 @@ pub struct Backend {
 impl Backend {
     /// Whether requests are sent to the backend and it can be used.
     pub fn serves(&self) -> bool {
-        self.weight > 0 && self.resolved.is_ok()
+        self.weight > 0 && self.resolved.is_ok() && self.filter_effects.missing.is_none()
+    }
+
+    /// Why requests that are sent to the backend get an error.
+    pub fn fault(&self) -> Option<BackendFault<'_>> {
+        match (&self.resolved, &self.filter_effects.missing) {
+            (Err(cause), _) => Some(BackendFault::Refused(cause)),
+            (Ok(_), Some(filter)) => Some(BackendFault::MissingFilter(filter)),
+            (Ok(_), None) => None,
+        }
+    }
+}
+
+/// Why a backend cannot be used.
+#[derive(Clone, Copy, Debug)]
+pub enum BackendFault<'b> {
+    /// The reference to it is refused.
+    Refused(&'b RefusalCause),
+    /// A filter of the backendRef refers to an object that does not exist.
+    MissingFilter(&'b ObjectRef),
+}
+
+impl BackendFault<'_> {
+    /// The reason, in one word.
+    pub fn reason(self) -> &'static str {
+        match self {
+            BackendFault::Refused(cause) => cause.reason().as_str(),
+            BackendFault::MissingFilter(_) => "FilterNotFound",
+        }
+    }
+}
+
+impl fmt::Display for BackendFault<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BackendFault::Refused(cause) => cause.fmt(f),
+            BackendFault::MissingFilter(filter) => write!(f, "filter {filter} of the backend does not exist"),
+        }
     }
 }
 

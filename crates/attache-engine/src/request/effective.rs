@@ -3,8 +3,11 @@
 use super::client_request::Request;
 use super::trace::RequestTrace;
 use crate::engine::Engine;
+use crate::kinds::{OverrideOfRule, Pattern};
 use crate::model::{Model, Scope};
+use crate::policy::PolicyId;
 use crate::topology::NodeId;
+use crate::value::Value;
 
 /// For each policy kind, the scopes on the path of a request.
 pub fn effective(engine: &Engine, request: &Request, trace: &RequestTrace<'_>) -> Vec<(Model, Vec<Scope>)> {
@@ -12,7 +15,7 @@ pub fn effective(engine: &Engine, request: &Request, trace: &RequestTrace<'_>) -
     let view = engine.view();
     let from = request.from.as_deref().filter(|_| trace.service.is_some());
     let from = from.and_then(|from| engine.topology().find_namespace(engine.objects(), from));
-    // What a delegating rule has is inherited by the rules it delegates to: it has no scopes of its own.
+    // Delegated rules inherit the policies of a delegating rule, which has no scopes of its own.
     let delegating = trace.rules.split_last().map_or(&[][..], |(_, delegating)| delegating);
     let delegating: Vec<NodeId> =
         delegating.iter().flat_map(|rule| [engine.topology().whole(rule.rule), rule.rule]).collect();
@@ -29,7 +32,42 @@ pub fn effective(engine: &Engine, request: &Request, trace: &RequestTrace<'_>) -
     models.map(with_scopes).filter(|(_, scopes)| !scopes.is_empty()).collect()
 }
 
-/// Keeps the scopes of clients in namespace `from`, and those of all clients where it has none of its own.
+/// A value of a rule that a policy overrides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverriddenRuleValue {
+    /// The path of the value in the rule.
+    pub path: Pattern,
+    /// The policy.
+    pub by: PolicyId,
+}
+
+/// The values of the rules on the path of a request that policies override.
+pub fn overridden_in_rules(
+    engine: &Engine,
+    trace: &RequestTrace<'_>,
+    effective: &[(Model, Vec<Scope>)],
+) -> Vec<OverriddenRuleValue> {
+    let view = engine.view();
+    let rules = trace.rules.iter().filter_map(|it| view.topology.section_value(view.objects, it.rule));
+    let rules: Vec<&Value> = rules.collect();
+    let mut overridden = Vec::new();
+    for (model, scopes) in effective {
+        for OverrideOfRule { path, fields } in &model.kind.merging.overrides_rule {
+            if !rules.iter().any(|rule| !path.find(rule).is_empty()) {
+                continue;
+            }
+            let origins = scopes.iter().flat_map(|scope| &model.effective(view, scope.chain).origins);
+            let mut setting =
+                origins.filter(|it| fields.iter().any(|field| it.path.segments().starts_with(&field.keys())));
+            if let Some(origin) = setting.next() {
+                overridden.push(OverriddenRuleValue { path: path.clone(), by: origin.policy });
+            }
+        }
+    }
+    overridden
+}
+
+/// Keeps the scopes of clients in namespace `from`, or those of all clients if it has none of its own.
 fn retain_client_scopes(scopes: &mut Vec<Scope>, from: Option<NodeId>) {
     let own = scopes.iter().filter(|scope| scope.from.is_some() && scope.from == from);
     let own: Vec<Vec<NodeId>> = own.map(|scope| scope.nodes.clone()).collect();
@@ -39,7 +77,7 @@ fn retain_client_scopes(scopes: &mut Vec<Scope>, from: Option<NodeId>) {
     });
 }
 
-/// Every node that the request passes, from the GatewayClass to the ports of the backends, each once.
+/// Every node on the path of the request, from the GatewayClass to the ports of the backends, each once.
 fn path(engine: &Engine, trace: &RequestTrace<'_>) -> Vec<NodeId> {
     let topology = engine.topology();
     let mut path = Vec::new();

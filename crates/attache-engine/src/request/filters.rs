@@ -1,10 +1,9 @@
-//! What the filters of a rule or backendRef do to a request, in the order in which they are listed.
-
-use std::fmt;
+//! The effects of the filters of a rule or backendRef, in the order in which they are listed.
 
 use super::backends::{self, Backend};
 use super::client_request::Request;
 use super::cors::{self, Cors};
+use super::extension::{self, DirectResponse, ExtensionEffect, ExtensionFilter, ExtensionName};
 use super::headers::{self, HeaderChange};
 use super::matching::after_prefix;
 use crate::engine_view::EngineView;
@@ -16,7 +15,9 @@ use crate::value::Value;
 pub struct FilterEffects {
     /// The client is redirected.
     pub redirect: Option<Redirect>,
-    /// The backend gets another host or path than the client has sent.
+    /// The gateway responds without forwarding the request.
+    pub direct_response: Option<DirectResponse>,
+    /// The host and path that the backend receives, if they differ from those of the client.
     pub rewrite: Rewrite,
     /// Changes of the headers of the request.
     pub request_headers: Vec<HeaderChange>,
@@ -47,7 +48,7 @@ pub struct Redirect {
     pub status: u16,
 }
 
-/// The host and path that the backend gets, where they differ from those of the client.
+/// The host and path that the backend receives, if they differ from those of the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewrite {
     /// The new host.
@@ -59,32 +60,14 @@ pub struct Rewrite {
 /// A copy of the request. Its response is ignored.
 #[derive(Debug)]
 pub struct Mirror {
-    /// The backend that gets the copy.
+    /// The backend that receives the copy.
     pub backend: Backend,
     /// The share of requests that are copied, in percent.
     pub percent: f64,
 }
 
-/// A filter that the Gateway API does not define.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExtensionFilter {
-    /// An `ExtensionRef` to an object.
-    Object(ObjectRef),
-    /// A filter of an unknown type.
-    UnknownType(String),
-}
-
-impl fmt::Display for ExtensionFilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ExtensionFilter::Object(id) => id.fmt(f),
-            ExtensionFilter::UnknownType(r#type) => f.write_str(r#type),
-        }
-    }
-}
-
 impl Rewrite {
-    /// Whether the backend gets what the client has sent.
+    /// Whether nothing is rewritten.
     pub fn is_empty(&self) -> bool {
         self.host.is_none() && self.path.is_none()
     }
@@ -126,7 +109,10 @@ impl FilterEffects {
                 "URLRewrite" => self.rewrite(request, settings("urlRewrite"), prefix),
                 "CORS" => self.cors = cors::read(request, settings("cors")).or(self.cors.take()),
                 "ExtensionRef" => self.extend(view, route, settings("extensionRef")),
-                other => self.extensions.push(ExtensionFilter::UnknownType(other.to_owned())),
+                other => self.extensions.push(ExtensionFilter {
+                    name: ExtensionName::UnknownType(other.to_owned()),
+                    effect: ExtensionEffect::Unknown,
+                }),
             }
         }
     }
@@ -141,12 +127,17 @@ impl FilterEffects {
     }
 
     fn extend(&mut self, view: EngineView<'_>, route: &Object, reference: &Value) {
-        let part = |field| reference.get_str(field).unwrap_or_default();
-        let id = ObjectRef::new(part("group"), part("kind"), &route.id.namespace, part("name"));
-        if view.objects.find(&id).is_none() {
+        let (filter, response) = extension::read(view, route, reference);
+        if let ExtensionFilter { name: ExtensionName::Object(id), effect: ExtensionEffect::Missing } = &filter {
             self.missing.get_or_insert_with(|| id.clone());
         }
-        self.extensions.push(ExtensionFilter::Object(id));
+        self.direct_response = self.direct_response.take().or(response);
+        self.extensions.push(filter);
+    }
+
+    /// Whether a filter of an unknown kind may respond to the request.
+    pub fn may_answer(&self) -> bool {
+        self.extensions.iter().any(|filter| filter.effect == ExtensionEffect::Unknown)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::topology::api::{Protocol, RouteKind};
 use crate::topology::{Level, NodeId, RefusalCause};
 use crate::value::Value;
 
-/// Several Gateways have a route for a request, and it is not known which of them receives it.
+/// Several Gateways have a route for a request, and it is unknown which of them receives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeveralGateways(pub Vec<NodeId>);
 
@@ -115,7 +115,7 @@ fn unattached_routes<'e>(
     }
 }
 
-/// The listeners among those that are not served that would accept a request.
+/// The unserved listeners that would accept a request.
 fn would_accept(request: &Request, closed: &[ListenerView]) -> Vec<NodeId> {
     closed.iter().filter(|listener| listener::would_accept(request, listener)).map(|listener| listener.node).collect()
 }
@@ -130,7 +130,7 @@ fn accepted<'e>(
     let (kinds, name): (&[RouteKind], &str) = match listener.listener.protocol {
         Protocol::Http | Protocol::Https if request.grpc => (&[RouteKind::Grpc, RouteKind::Http], &request.host),
         Protocol::Http | Protocol::Https => (&[RouteKind::Http], &request.host),
-        Protocol::Tls => (&[RouteKind::Tls], request.sni.as_deref().unwrap_or_default()),
+        Protocol::Tls => (&[RouteKind::Tls, RouteKind::Tcp], request.sni.as_deref().unwrap_or_default()),
         Protocol::Tcp => (&[RouteKind::Tcp], ""),
         Protocol::Udp => (&[RouteKind::Udp], ""),
         Protocol::Unknown => (&[], ""),

@@ -17,7 +17,7 @@ pub enum HeaderOperation {
 /// One change of one header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderChange {
-    /// What is done.
+    /// The operation.
     pub operation: HeaderOperation,
     /// The name of the header, as the filter writes it.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct HeaderChange {
     pub value: Option<String>,
 }
 
-/// The changes of a header modifier. Proxies first set, then add, then remove, in whatever order the filter lists them.
+/// The changes of a header modifier. Proxies first set, then add, then remove, regardless of the order in the filter.
 pub fn read(filter: &Value) -> impl Iterator<Item = HeaderChange> {
     let with_value = [("set", HeaderOperation::Set), ("add", HeaderOperation::Add)].into_iter();
     let with_value = with_value.flat_map(|(field, operation)| {

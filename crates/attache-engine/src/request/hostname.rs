@@ -5,8 +5,8 @@ use crate::topology::api::RouteKind;
 use crate::topology::hostname::{covers, intersect, specificity};
 use crate::value::Value;
 
-/// The most specific hostname of a route that a host matches on a listener; empty if the route has no hostnames and so
-/// takes every host of the listener.
+/// The most specific hostname of a route that matches a host on a listener; empty if the route has no hostnames and so
+/// accepts every host of the listener.
 pub fn matching_hostname<'o>(route: &'o Object, kind: RouteKind, listener: &str, host: &str) -> Option<&'o str> {
     if !kind.has_hostnames() {
         return Some("");
@@ -20,7 +20,7 @@ pub fn matching_hostname<'o>(route: &'o Object, kind: RouteKind, listener: &str,
         .max_by_key(|hostname| specificity(hostname))
 }
 
-/// How specific a hostname is: its length if it is exact, then its length in any case. The greater rank wins.
+/// The specificity of a hostname: its length if it is exact, then its length in any case. The greater rank wins.
 pub fn hostname_rank(hostname: &str) -> [usize; 2] {
     let (exact, length) = specificity(hostname);
     [if exact { length } else { 0 }, length]

@@ -1,4 +1,4 @@
-//! Chooses the listener of a Gateway for a request: by port, then by protocol, then by hostname.
+//! Selects the listener of a Gateway for a request: by port, then by protocol, then by hostname.
 
 use super::client_request::{Request, Scheme};
 use super::not_chosen::NotChosenReason;
@@ -15,7 +15,7 @@ pub struct ListenerView<'o> {
     pub listener: Listener<'o>,
 }
 
-/// Which listener accepts a request.
+/// The listener that accepts a request, or why none does.
 #[derive(Debug)]
 pub enum ListenerChoice<'o> {
     Accepted(ListenerView<'o>),

@@ -1,4 +1,4 @@
-//! Tests the matches of a rule: whether a request meets one, how specific it is, or what it fails.
+//! Tests the matches of a rule: whether a request meets one, its specificity, or the requirement that fails.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct MatchDetails<'o> {
     pub prefix: Option<Cow<'o, str>>,
 }
 
-/// A requirement of a match that a request does not meet. Displayed, it completes the sentence "it …".
+/// A requirement of a match that a request does not meet. Its `Display` completes the sentence "it …".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MatchFailure<'o> {
     /// The path differs.
@@ -76,7 +76,7 @@ pub struct MatchCondition<'o> {
     is_pattern: bool,
 }
 
-/// A match of a rule. Displayed, it is a list of requirements: `path prefix /menu, method GET`.
+/// A match of a rule. Its `Display` is a list of requirements: `path prefix /menu, method GET`.
 #[derive(Clone, Debug)]
 pub struct RouteMatch<'o> {
     pub(super) value: &'o Value,
@@ -180,7 +180,7 @@ pub fn grpc<'o>(request: &Request, route_match: &'o Value) -> Result<MatchDetail
     }
     let length = |name| part(name).map_or(0, str::len);
     let (service, method) = (length("service"), length("method"));
-    // The length of a regular expression says nothing about how specific it is: as for paths, exact names come first.
+    // The length of a regular expression is no measure of specificity: as for paths, exact names come first.
     let kind = if service + method == 0 { 0 } else { 2 - usize::from(is_pattern) };
     Ok(MatchDetails { rank: [kind, service, method, headers(request, route_match)?, 0], prefix: None })
 }

@@ -1,4 +1,4 @@
-//! Requests in a mesh: a client calls a Service, and the routes that have the Service as their parent decide.
+//! Requests in a mesh: a client calls a Service, and the routes whose parent is the Service apply.
 
 use super::backends::Backend;
 use super::client_request::{Request, Scheme};

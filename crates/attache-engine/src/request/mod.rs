@@ -6,18 +6,20 @@
 //!           Service of a mesh ─────→ routes of the Service ──┘
 //! ```
 //!
-//! - `gateway` chooses the listener by port, protocol and hostname, `mesh` the Service that a client calls;
-//! - `rules` chooses the rule: it tests the matches of all routes (`matching`) and compares those that hold (`precedence`);
-//! - `respond` applies the `filters` of the rule, finds its `backends` and decides who answers with which status;
-//! - `effective` selects the scopes, and with them the effective policies, on the path that the request takes.
+//! - `gateway` selects the listener by port, protocol and hostname, `mesh` the Service that a client calls;
+//! - `rules` selects the rule: it tests the matches of all routes (`matching`) and compares those that hold
+//!   (`precedence`);
+//! - `respond` applies the `filters` of the rule, finds its `backends` and determines the response and its status;
+//! - `effective` selects the scopes on the path of the request, and with them the effective policies.
 //!
-//! Every listener, route and rule that the request could have come to, and did not, can give its reason
-//! ([`NotChosenReason`]), and so can a request that is not served ([`NotServedReason`]).
+//! Every listener, route and rule that was considered and not chosen has a reason ([`NotChosenReason`]), and so has a
+//! request that is not served ([`NotServedReason`]).
 
 mod backends;
 mod client_request;
 mod cors;
 mod effective;
+mod extension;
 mod filters;
 mod gateway;
 mod headers;
@@ -37,11 +39,12 @@ mod trace;
 use crate::engine_view::EngineView;
 use crate::topology::NodeId;
 
-pub use backends::Backend;
+pub use backends::{Backend, BackendFault};
 pub use client_request::{Request, Scheme};
 pub use cors::Cors;
-pub use effective::effective;
-pub use filters::{ExtensionFilter, FilterEffects, Mirror, Redirect, Rewrite};
+pub use effective::{OverriddenRuleValue, effective, overridden_in_rules};
+pub use extension::{DirectResponse, ExtensionEffect, ExtensionFilter, ExtensionName};
+pub use filters::{FilterEffects, Mirror, Redirect, Rewrite};
 pub use gateway::{SeveralGateways, trace_any_gateway};
 pub use headers::{HeaderChange, HeaderOperation, header_after};
 pub use listener::ListenerCriterion;

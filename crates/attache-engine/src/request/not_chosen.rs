@@ -1,4 +1,4 @@
-//! Listeners, routes and rules that a request could have come to, and why it did not.
+//! Listeners, routes and rules that were considered for a request, and why they were not chosen.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct NotChosen<'e> {
     pub reason: NotChosenReason<'e>,
 }
 
-/// Why a listener, route or rule does not serve a request. Displayed, it completes the sentence "it …".
+/// Why a listener, route or rule does not serve a request. Its `Display` completes the sentence "it …".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NotChosenReason<'e> {
     /// The listener has another port.
@@ -82,7 +82,7 @@ impl fmt::Display for NotChosenReason<'_> {
     }
 }
 
-/// Collects what was not chosen, if a caller wants to know.
+/// Collects what was not chosen, if the caller wants it.
 #[derive(Debug)]
 pub struct NotChosenList<'e> {
     pub wanted: bool,

@@ -1,5 +1,6 @@
 //! Why a request is not served.
 
+use super::backends::Backend;
 use super::client_request::{Request, Scheme};
 use super::listener::ListenerCriterion;
 use super::trace::RequestTrace;
@@ -7,7 +8,7 @@ use crate::engine_view::EngineView;
 use crate::object::ObjectRef;
 use crate::topology::NodeId;
 
-/// Why a request is not served. [`RequestTrace::explain`] puts it into words.
+/// Why a request is not served. [`RequestTrace::explain`] is the explanation in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotServedReason {
     /// No Gateway has a listener for the request.
@@ -43,11 +44,15 @@ pub enum NotServedReason {
     NoServicePort(NodeId),
     /// A filter of the rule refers to an object that does not exist.
     MissingFilter(ObjectRef),
+    /// A filter responds, and the rule has backends or a redirect too.
+    ExclusiveFilter(ObjectRef),
     /// The rule has no backends.
     NoBackends,
+    /// The rule has no backends, and it is unknown whether one of its filters responds.
+    UnknownFilter,
     /// All backends of the rule have weight 0.
     ZeroWeights,
-    /// No backend of the rule can be used: each says why.
+    /// No backend of the rule can be used. Each backend has its reason.
     UnusableBackends,
 }
 
@@ -100,12 +105,18 @@ impl RequestTrace<'_> {
             },
             NotServedReason::NoServicePort(service) => format!("{} has no port {port}", name(*service)),
             NotServedReason::MissingFilter(filter) => format!("filter {filter} of the rule does not exist"),
+            NotServedReason::ExclusiveFilter(filter) => {
+                format!("filter {filter} answers by itself: the rule must have neither backends nor a redirect")
+            }
             NotServedReason::NoBackends => "the rule has no backends".to_owned(),
+            NotServedReason::UnknownFilter => {
+                format!("the rule has no backends; {}", self.unknown().join("; "))
+            }
             NotServedReason::ZeroWeights => "all backends have weight 0".to_owned(),
             NotServedReason::UnusableBackends => {
                 let weighted = self.backends.iter().filter(|backend| backend.weight > 0);
-                let refusals = weighted.filter_map(|backend| backend.resolved.as_ref().err());
-                refusals.map(ToString::to_string).collect::<Vec<_>>().join("; ")
+                let faults = weighted.filter_map(Backend::fault);
+                faults.map(|fault| fault.to_string()).collect::<Vec<_>>().join("; ")
             }
         })
     }

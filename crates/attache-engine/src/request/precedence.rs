@@ -1,11 +1,12 @@
-//! Which of several matching rules serves a request: the order of the Gateway API.
+//! The precedence of rules that match a request, as the Gateway API defines it.
 
 use std::fmt;
 
-/// How specific a match is: one number for each criterion, the most important criterion first. The greater rank wins.
+/// The specificity of a match: one number for each criterion, the most important criterion first. The greater rank
+/// wins.
 pub type MatchRank = [usize; 5];
 
-/// The criterion by which the chosen rule takes precedence. Displayed, it completes the sentence "the chosen rule …".
+/// The criterion by which the chosen rule takes precedence. Its `Display` completes the sentence "the chosen rule …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precedence {
     /// It has an exact hostname, and the other rule has none or a shorter one.

@@ -1,5 +1,5 @@
-//! Chooses the rule that serves a request among all rules of the routes on a listener. A rule that delegates is replaced
-//! by the rules of the routes it delegates to.
+//! Selects the rule that serves a request among all rules of the routes on a listener. A rule that delegates is
+//! replaced by the rules of the routes it delegates to.
 
 use std::cmp::Ordering;
 
@@ -87,8 +87,8 @@ pub fn route_and_rule(view: EngineView<'_>, rule: NodeId) -> Option<(&Object, &V
 }
 
 impl<'w> RuleSearch<'w, '_> {
-    /// Collects the rules that match. Each delegation is followed once for each match, so that routes that delegate to
-    /// each other in many ways cost no more than their rules.
+    /// Collects the rules that match. Each delegation is followed once for each match, so the cost does not grow with
+    /// the number of paths through routes that delegate to each other.
     fn collect(&mut self, routes: impl Iterator<Item = CandidateRoute<'w>>, not_chosen: &mut NotChosenList<'w>) {
         let mut seen: HashSet<(NodeId, NodeId, *const Value)> = HashSet::new();
         let mut open: Vec<(CandidateRoute, Option<usize>)> = routes.map(|route| (route, None)).collect();
@@ -161,7 +161,7 @@ impl<'w> RuleSearch<'w, '_> {
         Ok(MatchedRule { rule, route_match, details, base, delegated_by })
     }
 
-    /// Compares two rules, and gives the criterion that decides. The greater one serves the request.
+    /// Compares two rules, and returns the criterion that decides. The greater one serves the request.
     fn compare(&self, a: &CandidateRule, b: &CandidateRule) -> (Ordering, Precedence) {
         let criteria = if self.kind == RouteKind::Grpc { GRPC_CRITERIA } else { HTTP_CRITERIA };
         let ranks = |rule: &CandidateRule| hostname_rank(rule.hostname).into_iter().chain(rule.matched.details.rank);

@@ -1,4 +1,4 @@
-//! Whole traces: malformed routes, delegation in many ways, and the policies on the path.
+//! Tests of whole traces: malformed routes, delegation along many paths, and the policies on the path.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -71,7 +71,7 @@ spec:
 
 /// Thirty routes, each of which delegates to the next by two rules: about a thousand million paths.
 #[test]
-fn routes_that_delegate_in_many_ways_are_visited_once() {
+fn routes_on_many_paths_of_delegation_are_visited_once() {
     let mut yaml = GATEWAY.to_owned();
     for at in 0..30 {
         let parent = if at == 0 { "parentRefs: [{name: gw}], " } else { "" };

@@ -1,6 +1,7 @@
-//! The result: which nodes a request passes, what filters do to it, and who answers.
+//! The trace of a request: the nodes on its path, the effects of filters, and the response.
 
 use super::backends::Backend;
+use super::extension::ExtensionFilter;
 use super::filters::FilterEffects;
 use super::matching::RouteMatch;
 use super::not_chosen::NotChosen;
@@ -14,12 +15,16 @@ pub enum RequestOutcome {
     Backend,
     /// A filter redirects the client.
     Redirect,
-    /// The gateway itself answers a CORS preflight.
+    /// A filter makes the gateway respond.
+    DirectResponse,
+    /// The gateway responds to a CORS preflight.
     Preflight,
     /// No rule matches.
     NotFound,
     /// A rule matches, but it has no usable backend or filter.
     InvalidBackend,
+    /// A rule without backends matches, and it is unknown whether one of its filters responds.
+    Unknown,
     /// No listener accepts the request.
     NoListener,
 }
@@ -30,16 +35,27 @@ impl RequestOutcome {
         match self {
             RequestOutcome::Backend => "Backend",
             RequestOutcome::Redirect => "Redirect",
+            RequestOutcome::DirectResponse => "DirectResponse",
             RequestOutcome::Preflight => "Preflight",
             RequestOutcome::NotFound => "NotFound",
             RequestOutcome::InvalidBackend => "InvalidBackend",
+            RequestOutcome::Unknown => "Unknown",
             RequestOutcome::NoListener => "NoListener",
         }
     }
 
-    /// Whether the request gets the answer that a route intends.
+    /// Whether the request gets the response that a route intends.
     pub fn is_served(self) -> bool {
-        matches!(self, RequestOutcome::Backend | RequestOutcome::Redirect | RequestOutcome::Preflight)
+        match self {
+            RequestOutcome::Backend
+            | RequestOutcome::Redirect
+            | RequestOutcome::DirectResponse
+            | RequestOutcome::Preflight => true,
+            RequestOutcome::NotFound
+            | RequestOutcome::InvalidBackend
+            | RequestOutcome::Unknown
+            | RequestOutcome::NoListener => false,
+        }
     }
 }
 
@@ -110,12 +126,25 @@ impl RequestTrace<'_> {
         self.backends.iter().filter(|backend| backend.serves())
     }
 
+    /// What is unknown about the filters on the path, as sentences.
+    pub fn unknown(&self) -> Vec<String> {
+        let of_backends = self.backends.iter().flat_map(|backend| &backend.filter_effects.extensions);
+        let filters = self.filter_effects.extensions.iter().chain(of_backends);
+        let mut unknown: Vec<String> = filters.filter_map(ExtensionFilter::unknown).collect();
+        unknown.dedup();
+        unknown
+    }
+
     /// The gRPC status of a request that is not served.
     pub fn grpc_status(&self) -> Option<&'static str> {
         match self.outcome {
             RequestOutcome::NotFound | RequestOutcome::NoListener => self.status.map(|_| "UNIMPLEMENTED"),
             RequestOutcome::InvalidBackend => Some("UNAVAILABLE"),
-            RequestOutcome::Backend | RequestOutcome::Redirect | RequestOutcome::Preflight => None,
+            RequestOutcome::Backend
+            | RequestOutcome::Redirect
+            | RequestOutcome::DirectResponse
+            | RequestOutcome::Preflight
+            | RequestOutcome::Unknown => None,
         }
     }
 }

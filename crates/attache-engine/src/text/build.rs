@@ -8,10 +8,11 @@ use crate::object::{SourceLocation, SourceMap, count_values};
 use crate::problem::ProblemCode;
 use crate::value::{MAX_DEPTH, Map, Path, Value};
 
-/// How many values the aliases of a document may stand for. Real documents need hundreds, an alias bomb billions.
+/// The maximum number of values that the aliases of a document may expand to. Real documents need hundreds, an alias
+/// bomb billions.
 pub const MAX_ALIASED_VALUES: usize = 100_000;
 
-/// A whole value, with what was noticed while it was read.
+/// A whole value, with the problems found while it was read.
 #[derive(Debug)]
 pub struct ParsedValue {
     pub value: Value,
@@ -47,12 +48,12 @@ pub struct Builder {
     /// Reused by `sort`.
     scratch: Vec<SourceLocation>,
     anchors: HashMap<usize, Anchor>,
-    /// How many values have been anchored or copied by aliases.
+    /// The number of values that have been anchored or copied by aliases.
     aliased: usize,
     /// Where in `locations` the entries start that `<<` merged into the open maps.
     merged: Vec<usize>,
     repeated_keys: Vec<RepeatedKey>,
-    /// How many collections are around the value that is built.
+    /// The number of collections around the value that is built.
     outer_depth: usize,
 }
 
@@ -75,7 +76,7 @@ struct OpenCollection {
     children: usize,
     /// The index of its own location in `locations`.
     first: usize,
-    /// How many levels of values are in it.
+    /// The number of levels of values in it.
     height: usize,
     pending: PendingKey,
 }
@@ -88,7 +89,7 @@ enum PendingKey {
     Merge(SourceLocation),
 }
 
-/// Where a value goes in the collection around it.
+/// The place of a value in the collection around it.
 #[derive(Debug)]
 enum Destination {
     Item,
@@ -238,8 +239,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds the entries of `value`, whose locations start at `first`, to the open map. As in kubectl the last entry of a key
-    /// counts, also if it is merged, and of several merged objects the first. `None` if `value` cannot be merged.
+    /// Adds the entries of `value`, whose locations start at `first`, to the open map. As in kubectl, the last entry of
+    /// a key counts, also if it is merged, and of several merged objects the first. `None` if `value` cannot be merged.
     fn merge(&mut self, value: &Value, first: usize) -> Option<()> {
         let sources: Vec<(&Map, usize)> = match value {
             Value::Map(map) => vec![(map, first)],
@@ -300,8 +301,8 @@ impl Builder {
         self.locations.append(&mut self.scratch);
     }
 
-    /// Notes that the entry at `index` and the next one have the same key. To replace entries is what merging is for, so
-    /// merged entries do not count.
+    /// Records that the entry at `index` and the next one have the same key. Replacing entries is the purpose of
+    /// merging, so merged entries do not count.
     fn note_repeated_key(&mut self, map: &OpenCollection, index: usize) {
         let (ignored, used) = (&self.finished[index], &self.finished[index + 1]);
         if self.merged.contains(&ignored.first) || self.merged.contains(&used.first) {

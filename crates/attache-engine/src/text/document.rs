@@ -1,4 +1,4 @@
-//! From a document to the objects in it: one object, or the items of a list.
+//! Reads the objects in a document: one object, or the items of a list.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Document {
     /// `None` for an empty document.
     pub fn parse(number: u32, text: &DocumentText<'_>) -> Result<Option<Document>, Problem> {
         let parsed = if looks_like_json(text.text) {
-            // It may still be YAML in flow style. If it is neither, its author meant JSON.
+            // It may still be YAML in flow style. If it is neither, the author probably meant JSON.
             json::parse(text).or_else(|error| yaml::parse(text).map_err(|_| error))
         } else {
             yaml::parse(text)
@@ -58,7 +58,7 @@ fn looks_like_json(text: &str) -> bool {
     }
 }
 
-/// The objects that the items of a list are.
+/// The items of a list as objects.
 pub(super) fn items_to_objects(
     file: &Arc<str>,
     document: u32,
@@ -113,7 +113,9 @@ impl ObjectReader<'_> {
             Err(error) => {
                 let location = locations.find(&body, &error.path()).unwrap_or_default();
                 let problem = Problem { help: error.help(), ..Problem::error(error.to_string()) };
-                let problem = problem.code(ProblemCode::InvalidObject).in_document(self.document, location);
+                let is_meant = ["kind", "metadata"].into_iter().any(|field| body.get(field).is_some());
+                let code = if is_meant { ProblemCode::InvalidObject } else { ProblemCode::NotAnObject };
+                let problem = problem.code(code).in_document(self.document, location);
                 return self.reading.problems.push(problem.in_file(self.file));
             }
         };
@@ -128,7 +130,7 @@ impl ObjectReader<'_> {
     }
 }
 
-/// The type of the items of a list, if its kind says so. `None` if the document is not a list of objects.
+/// The type of the items of a list, if its kind determines it. `None` if the document is not a list of objects.
 pub(super) fn list_item_type(body: &Value) -> Option<Option<TypeMeta>> {
     let kind = body.get_str("kind")?.strip_suffix("List")?;
     if kind.is_empty() {

@@ -45,7 +45,7 @@ fn block(out: &mut String, value: &Value, indent: usize) {
                 pad(out, indent + 2);
                 block(out, child, indent + 2);
             }
-            // As kubectl prints it: the items of a list are not indented.
+            // As in kubectl, the items of a list are not indented.
             Value::List(items) if !items.is_empty() => {
                 out.push('\n');
                 pad(out, indent);
@@ -113,7 +113,7 @@ fn string(out: &mut String, text: &str) {
 fn is_plain(text: &str) -> bool {
     let starts_well = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '.' | '$' | '(' | '^' | '+');
     let ends_early = text.ends_with([' ', ':']) || text.contains(": ") || text.contains(" #");
-    // Other YAML 1.1 readers know base 60 numbers and dates.
+    // Other YAML 1.1 readers accept base 60 numbers and dates.
     let like_a_number = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains([':', '-']);
     let like_a_marker = text == "..." || text.starts_with("... ");
     text.starts_with(starts_well)

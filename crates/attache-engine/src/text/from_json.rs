@@ -30,11 +30,11 @@ impl Object {
         Object::from_value(parsed.map_or(Value::Null, |parsed| parsed.value))
     }
 
-    /// As [`Object::from_json_str`], for bytes.
+    /// Like [`Object::from_json_str`], for bytes.
     ///
     /// # Errors
     ///
-    /// As [`Object::from_json_str`], and if the bytes are not UTF-8.
+    /// The errors of [`Object::from_json_str`], and bytes that are not UTF-8.
     pub fn from_json_slice(bytes: &[u8]) -> Result<Object, ObjectError> {
         match str::from_utf8(bytes) {
             Ok(text) => Object::from_json_str(text),

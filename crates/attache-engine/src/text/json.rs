@@ -1,7 +1,6 @@
 //! Reads JSON, with the location of every value.
 //!
-//! Written for this because serde_json does not give locations, and the YAML reader, which could read JSON too, is ten times
-//! slower.
+//! serde_json does not report locations, and the YAML reader, which could read JSON too, is ten times slower.
 
 use std::borrow::Cow;
 
@@ -16,23 +15,23 @@ use crate::value::Value;
 /// `None` if the document is empty.
 pub fn parse(document: &DocumentText) -> Result<Option<ParsedValue>, SyntaxError> {
     let DocumentText { text, start } = *document;
-    let position = Position { offset: 0, line: start.line, line_start: 0, first_column: usize::from(start.column) };
+    let position = TextPosition { offset: 0, line: start.line, line_start: 0, first_column: usize::from(start.column) };
     let mut reader = JsonReader { text, position, skipped: None, builder: Builder::default() };
     reader.document()?;
     Ok(reader.builder.take())
 }
 
-/// As [`parse`], but skips the text between two positions. `None` if `from` is not the start of the document's `items`, or
-/// the rest is not plain JSON.
-pub fn parse_around(text: &str, from: Position, to: Position) -> Option<(Value, SourceMap)> {
+/// Like [`parse`], but skips the text between two positions. `None` if `from` is not the start of the document's
+/// `items`, or the rest is not plain JSON.
+pub fn parse_around(text: &str, from: TextPosition, to: TextPosition) -> Option<(Value, SourceMap)> {
     let skipped = Some((from, to));
-    let mut reader = JsonReader { text, position: Position::START, skipped, builder: Builder::default() };
+    let mut reader = JsonReader { text, position: TextPosition::START, skipped, builder: Builder::default() };
     reader.document().ok()?;
     if reader.skipped.is_some() { None } else { if_no_repeated_keys(reader.builder.take()?) }
 }
 
 /// The items from a position to the end of the text, each followed by a comma. `None` if the text is anything else.
-pub fn parse_items(text: &str, from: Position) -> Option<Vec<(Value, SourceMap)>> {
+pub fn parse_items(text: &str, from: TextPosition) -> Option<Vec<(Value, SourceMap)>> {
     let mut reader = JsonReader { text, position: from, skipped: None, builder: Builder::for_items() };
     let mut values = Vec::new();
     while reader.position.offset < text.len() {
@@ -52,7 +51,7 @@ fn if_no_repeated_keys(parsed: ParsedValue) -> Option<(Value, SourceMap)> {
 
 /// A position in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct TextPosition {
     /// In bytes from the start of the text.
     pub offset: usize,
     line: u32,
@@ -62,8 +61,8 @@ pub struct Position {
     first_column: usize,
 }
 
-impl Position {
-    pub const START: Position = Position { offset: 0, line: 1, line_start: 0, first_column: 1 };
+impl TextPosition {
+    pub const START: TextPosition = TextPosition { offset: 0, line: 1, line_start: 0, first_column: 1 };
 
     fn location(self) -> SourceLocation {
         let column = self.offset - self.line_start + self.first_column;
@@ -71,14 +70,14 @@ impl Position {
     }
 
     /// The position at `offset`, which comes after this one.
-    pub fn advance_to(self, text: &str, offset: usize) -> Position {
+    pub fn advance_to(self, text: &str, offset: usize) -> TextPosition {
         let between = text.as_bytes().get(self.offset..offset).unwrap_or_default();
         // The compiler vectorizes sums of bytes better than sums of words.
         let lines = between.chunks(255).map(|chunk| chunk.iter().map(|c| u8::from(*c == b'\n')).sum::<u8>());
         let lines = lines.map(u32::from).sum();
         match between.iter().rposition(|c| *c == b'\n') {
-            None => Position { offset, ..self },
-            Some(last) => Position {
+            None => TextPosition { offset, ..self },
+            Some(last) => TextPosition {
                 offset,
                 line: self.line.saturating_add(lines),
                 line_start: self.offset + last + 1,
@@ -90,9 +89,9 @@ impl Position {
 
 struct JsonReader<'t> {
     text: &'t str,
-    position: Position,
+    position: TextPosition,
     /// The text to skip, from the start of `items` on.
-    skipped: Option<(Position, Position)>,
+    skipped: Option<(TextPosition, TextPosition)>,
     builder: Builder,
 }
 
@@ -289,7 +288,7 @@ impl<'t> JsonReader<'t> {
                     let line_start = self.position.offset + 1;
                     let indent = count_leading_spaces(self.text.as_bytes().get(line_start..).unwrap_or_default());
                     let line = self.position.line.saturating_add(1);
-                    self.position = Position { offset: line_start + indent, line, line_start, first_column: 1 };
+                    self.position = TextPosition { offset: line_start + indent, line, line_start, first_column: 1 };
                 }
                 b' ' | b'\t' | b'\r' => self.position.offset += 1,
                 _ => break,
@@ -335,8 +334,8 @@ fn count_leading_spaces(bytes: &[u8]) -> usize {
 
 /// The length of the text before the first quote, backslash or control character.
 fn plain_text_end(bytes: &[u8]) -> Option<usize> {
-    // Sets the high bit of each byte that is less than `c`, for `c` up to 0x80. A borrow may set it in bytes above such a byte
-    // too. This does no harm: only the lowest one counts.
+    // Sets the high bit of each byte that is less than `c`, for `c` up to 0x80. A borrow may also set it in bytes above
+    // such a byte, which does no harm: only the lowest one counts.
     let below = |word: u64, c: u8| word.wrapping_sub(repeat_byte(c)) & !word & repeat_byte(0x80);
     let (words, rest) = bytes.as_chunks::<8>();
     for (i, word) in words.iter().enumerate() {

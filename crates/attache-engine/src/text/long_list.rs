@@ -1,7 +1,7 @@
 //! Reads one long JSON list, as `kubectl get -o json` prints it, on all cores.
 //!
-//! Where an item starts is known only after all text before it has been read. But it can be guessed, because all items start
-//! with the same characters. The guesses are verified: each chunk must end exactly where the next one starts.
+//! The start of an item is known only after all text before it has been read. But it can be guessed, because all items
+//! start with the same characters. The guesses are verified: each chunk must end exactly where the next one starts.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterato
 use super::Reading;
 use super::build::ParsedValue;
 use super::document::{Document, items_to_objects, list_item_type};
-use super::json::{self, Position};
+use super::json::{self, TextPosition};
 use crate::object::SourceMap;
 use crate::value::Value;
 
@@ -24,9 +24,9 @@ const HEAD: usize = 1 << 12;
 pub fn read(file: &Arc<str>, text: &str, progress: &(impl Fn(usize) + Sync)) -> Option<Reading> {
     let starts = guess_chunks(text)?;
     let (first, last) = (*starts.first()?, *starts.last()?);
-    let chunks: Vec<(Position, &str)> =
+    let chunks: Vec<(TextPosition, &str)> =
         starts.windows(2).map(|pair| Some((pair[0], text.get(..pair[1].offset)?))).collect::<Option<_>>()?;
-    let read = |&(start, text): &(Position, &str)| {
+    let read = |&(start, text): &(TextPosition, &str)| {
         let items = json::parse_items(text, start);
         progress(text.len() - start.offset);
         items
@@ -45,7 +45,7 @@ pub fn read(file: &Arc<str>, text: &str, progress: &(impl Fn(usize) + Sync)) -> 
 }
 
 /// Guesses where chunks of items start. The last chunk ends with the list, so it is read with the rest of the document.
-fn guess_chunks(text: &str) -> Option<Vec<Position>> {
+fn guess_chunks(text: &str) -> Option<Vec<TextPosition>> {
     if text.len() < 2 * CHUNK || !text.trim_start().starts_with('{') {
         return None;
     }
@@ -57,7 +57,7 @@ fn guess_chunks(text: &str) -> Option<Vec<Position>> {
     let mut quotes = head[list..].match_indices('"').skip(1);
     let item_start = &head[list..list + quotes.next()?.0 + 1];
     let next_item = format!(",{item_start}");
-    let mut starts = vec![Position::START.advance_to(text, list)];
+    let mut starts = vec![TextPosition::START.advance_to(text, list)];
     while let Some(&last) = starts.last()
         && let Some(rest) = text.get(text.ceil_char_boundary(last.offset + CHUNK)..)
         && let Some(found) = rest.find(&next_item)

@@ -58,7 +58,7 @@ use document::Document;
 pub struct Reading {
     /// The objects, in the order of the text.
     pub objects: Vec<Object>,
-    /// What could not be read, and what was read in a way that its author may not expect.
+    /// Problems: text that could not be read, and text that its author may expect to be read differently.
     pub problems: Vec<Problem>,
 }
 
@@ -77,14 +77,14 @@ impl Reading {
     }
 }
 
-/// Reads the objects of a text, in order. `file` is the name that problems show.
+/// Reads the objects of a text, in order. `file` is the file name in problems.
 ///
 /// Namespaces are as written: [`settle_namespaces`] fills in `default` when all objects are known.
 pub fn read(file: &Arc<str>, text: &str) -> Reading {
     read_with_progress(file, text, |_| ())
 }
 
-/// As [`read`], and calls `progress` with the number of bytes of each part that has been read.
+/// Like [`read`], and calls `progress` with the number of bytes of each part that has been read.
 pub fn read_with_progress(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) -> Reading {
     long_list::read(file, text, &progress).unwrap_or_else(|| read_documents(file, text, progress))
 }
@@ -102,7 +102,7 @@ fn read_documents(file: &Arc<str>, text: &str, progress: impl Fn(usize) + Sync) 
             progress(text.text.len());
             reading
         })
-        // Joined one by one: to collect a hundred thousand small readings first costs as much as their objects.
+        // Joined one by one: collecting a hundred thousand small readings first costs as much as their objects.
         .fold(Reading::default, Reading::joined)
         .reduce(Reading::default, Reading::joined)
 }

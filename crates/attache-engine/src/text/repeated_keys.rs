@@ -1,12 +1,13 @@
-//! Keys that a map has more than once.
+//! Keys that occur more than once in a map.
 //!
-//! kubectl silently takes the last value. Half of two manifests is lost in this way when the `---` between them is missing.
+//! kubectl silently takes the last value. If the `---` between two manifests is missing, half of their fields are lost
+//! like this.
 
 use super::build::RepeatedKey;
 use crate::object::SourceLocation;
 use crate::problem::{Problem, ProblemCode};
 
-/// One problem for each map that has keys more than once.
+/// One problem for each map with repeated keys.
 pub fn problems(document: u32, repeated: &[RepeatedKey]) -> impl Iterator<Item = Problem> {
     repeated.chunk_by(|a, b| a.map == b.map).filter_map(move |keys| {
         let first = keys.iter().min_by_key(|key| key.ignored)?;

@@ -1,12 +1,17 @@
 //! Which kinds are namespaced and which are cluster-scoped. A second pass over all objects: a CRD may come after them.
 
+use std::sync::LazyLock;
+
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use crate::object::{Object, ObjectRef};
 use crate::problem::Problem;
+use crate::value::Value;
 
-/// Cluster-scoped kinds whose CRD is rarely in the input.
+use super::read_value;
+
+/// Cluster-scoped kinds of Kubernetes, the Gateway API and Attaché.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("", "Namespace"),
     ("", "Node"),
@@ -19,10 +24,10 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
     ("apiextensions.k8s.io", "CustomResourceDefinition"),
     ("apiregistration.k8s.io", "APIService"),
+    ("attache.dev", "GatewayController"),
     ("attache.dev", "PolicyKind"),
+    ("attache.dev", "TargetKind"),
     ("certificates.k8s.io", "CertificateSigningRequest"),
-    ("cluster.open-cluster-management.io", "ManagedCluster"),
-    ("cluster.open-cluster-management.io", "ManagedClusterSet"),
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
     ("gateway.networking.k8s.io", "GatewayClass"),
@@ -45,6 +50,14 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("storage.k8s.io", "VolumeAttributesClass"),
 ];
 
+/// Cluster-scoped kinds of other systems whose CRD is rarely in the input: `clusterScoped` in `kinds/conventions.yaml`.
+static OF_SYSTEMS: LazyLock<Vec<(SmolStr, SmolStr)>> = LazyLock::new(|| {
+    // A test reads the document.
+    let document = read_value(include_str!("../../../../kinds/conventions.yaml")).unwrap_or_default();
+    let kind = |it: &Value| Some((it.get_str("group")?.into(), it.get_str("kind")?.into()));
+    document.list_at("clusterScoped").iter().filter_map(kind).collect()
+});
+
 /// Puts namespaced objects without a namespace into `default`, and removes the namespace of cluster-scoped objects. Does the
 /// same for the objects that problems are about.
 ///
@@ -60,6 +73,7 @@ pub fn settle_namespaces(
         declared.get(&(id.group.clone(), id.kind.clone())).copied().unwrap_or_else(|| {
             cluster_scoped(&id.group, &id.kind)
                 || CLUSTER_SCOPED.binary_search(&(id.group.as_str(), id.kind.as_str())).is_ok()
+                || OF_SYSTEMS.iter().any(|(group, kind)| *group == id.group && *kind == id.kind)
         })
     };
     let settle = |id: &mut ObjectRef, cluster: bool| {
@@ -105,6 +119,11 @@ pub fn described_kind(object: &Object) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_conventions_list_cluster_scoped_kinds() {
+        assert!(OF_SYSTEMS.iter().any(|(_, kind)| kind == "ManagedCluster"));
+    }
 
     #[test]
     fn the_table_is_sorted() {

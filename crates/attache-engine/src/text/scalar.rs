@@ -22,7 +22,7 @@ pub fn is_ambiguous(text: &str) -> bool {
     !matches!(resolve(text), Value::Str(_))
 }
 
-/// The key of a map that a value becomes: keys in JSON are strings. `None` if kubectl refuses the value as a key.
+/// The map key that a value becomes: keys in JSON are strings. `None` if kubectl does not accept the value as a key.
 pub fn key(value: &Value) -> Option<SmolStr> {
     match value {
         Value::Str(key) => Some(key.clone()),

@@ -1,4 +1,4 @@
-//! Splits text into documents, which can be read in parallel and in spite of each other's errors.
+//! Splits text into documents, which can be read in parallel. An error in one does not affect the others.
 
 use crate::object::SourceLocation;
 
@@ -26,10 +26,10 @@ impl<'t> DocumentText<'t> {
     }
 }
 
-/// The documents of `text`, except those that are empty or hold only comments.
+/// The documents of `text`, except empty ones and those that contain only comments.
 ///
 /// A line that starts with `---` or `...` ends a document everywhere, even inside a block scalar. It may start with a
-/// byte-order mark: people join files with `cat`.
+/// byte-order mark: files are often joined with `cat`.
 pub fn split(text: &str) -> Vec<DocumentText<'_>> {
     let mut documents = Vec::new();
     let mut splitter = Splitter { text, start: 0, start_line: 1, content: Content::Nothing };

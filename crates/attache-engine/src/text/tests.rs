@@ -1,4 +1,4 @@
-//! Whole texts, valid and broken.
+//! Tests of whole texts, valid and broken.
 
 #![allow(clippy::unwrap_used)]
 
@@ -286,4 +286,15 @@ proptest! {
             prop_assert_eq!(read_value(&yaml), Ok(object.body), "{}", yaml);
         }
     }
+}
+
+#[test]
+fn lines_that_continue_a_quoted_scalar_may_be_indented_less() {
+    let text =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  rule: 'all(a,\n b,\n  c)'\n  next: \"d\ne\"\n";
+    let reading = read(&"a.yaml".into(), text);
+    assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+    let data = |field| reading.objects[0].body.at(&["data", field]).and_then(Value::as_str);
+    assert_eq!(data("rule"), Some("all(a, b, c)"));
+    assert_eq!(data("next"), Some("d e"));
 }

@@ -1,5 +1,7 @@
 //! Reads YAML as kubectl does.
 
+use std::borrow::Cow;
+
 use granit_parser::{ErrorKind, Event, Marker, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
 use super::build::{Builder, Collection, ParsedValue};
@@ -11,11 +13,57 @@ use crate::value::{MAX_DEPTH, Value, decode_base64};
 
 /// `None` if the document is empty.
 pub fn parse(document: &DocumentText) -> Result<Option<ParsedValue>, SyntaxError> {
-    let DocumentText { text, start } = *document;
+    match parse_text(document.text, document.start) {
+        Err(YamlError::QuotedScalarIndent(_)) => parse_indented(document),
+        Err(YamlError::Syntax(error)) => Err(error),
+        Ok(parsed) => Ok(parsed),
+    }
+}
+
+/// Why a text is not YAML.
+enum YamlError {
+    /// The line with this number continues a quoted scalar, and is indented less than YAML requires.
+    QuotedScalarIndent(usize),
+    Syntax(SyntaxError),
+}
+
+impl From<SyntaxError> for YamlError {
+    fn from(error: SyntaxError) -> YamlError {
+        YamlError::Syntax(error)
+    }
+}
+
+/// Reads a document as kubectl does, which accepts any indentation of lines that continue a quoted scalar. Leading
+/// spaces of such a line are not part of the scalar, so the line can be indented further.
+fn parse_indented(document: &DocumentText) -> Result<Option<ParsedValue>, SyntaxError> {
+    const DEEP: &str = "                                                                ";
+    let mut lines: Vec<Cow<'_, str>> = document.text.split_inclusive('\n').map(Cow::Borrowed).collect();
+    loop {
+        let text: String = lines.concat();
+        match parse_text(&text, document.start) {
+            Err(YamlError::QuotedScalarIndent(number)) => {
+                match lines.get_mut(number.saturating_sub(1)).filter(|line| !line.starts_with(DEEP)) {
+                    Some(line) => *line = format!("{DEEP}{line}").into(),
+                    None => {
+                        let message = "not valid YAML: invalid indentation in a quoted scalar of several lines";
+                        return Err(SyntaxError::new(document.start, message));
+                    }
+                }
+            }
+            Err(YamlError::Syntax(error)) => return Err(error),
+            Ok(parsed) => return Ok(parsed),
+        }
+    }
+}
+
+fn parse_text(text: &str, start: SourceLocation) -> Result<Option<ParsedValue>, YamlError> {
     let mut reader = YamlReader { builder: Builder::default(), start };
     let mut parser = Parser::new_from_str_with_options(text, options());
     while let Some(next) = parser.next_event() {
-        let (event, span) = next.map_err(|error| reader.syntax_error(&error))?;
+        let (event, span) = next.map_err(|error| match error.kind() {
+            ErrorKind::InvalidQuotedScalarIndent => YamlError::QuotedScalarIndent(error.marker().line()),
+            _ => YamlError::Syntax(reader.syntax_error(&error)),
+        })?;
         reader.event(event, &span)?;
     }
     Ok(reader.builder.take())
@@ -51,7 +99,8 @@ impl YamlReader {
                 Some(()) => Ok(()),
                 None => Err(SyntaxError::new(location, "an alias refers to the value that it is in")),
             },
-            // To YAML a lone carriage return is a line break, to `split` it is not: so `split` missed this document.
+            // A lone carriage return is a line break in YAML, but not for `split`, which therefore missed this
+            // document.
             Event::DocumentStart(..) if self.builder.has_root() => {
                 Err(SyntaxError::new(location, "another document starts in the middle of a line")
                     .help("end lines with a line feed"))
@@ -82,7 +131,8 @@ impl YamlReader {
         Ok(())
     }
 
-    /// A block collection starts on the line below its key. People look for the key, so its location is that of the key.
+    /// A block collection starts on the line below its key. Its location is that of the key, because users look for the
+    /// key.
     fn open(
         &mut self,
         kind: Collection,

@@ -35,7 +35,7 @@ pub fn level(group: &str, kind: &str) -> Level {
     }
 }
 
-/// Whether objects of a kind are backends. Objects of other kinds become backends when a route names them.
+/// Whether objects of a kind are backends. Objects of other kinds become backends when a route refers to them.
 fn is_backend(group: &str, kind: &str) -> bool {
     matches!(
         (group, kind),
@@ -44,6 +44,11 @@ fn is_backend(group: &str, kind: &str) -> bool {
             | ("inference.networking.k8s.io", "InferencePool")
             | ("inference.networking.x-k8s.io", "InferencePool")
     ) || Conventions::built_in().is_backend(group, kind)
+}
+
+/// Whether backends of a kind have no objects, and exist because a route refers to them.
+pub fn is_virtual_backend(group: &str, kind: &str) -> bool {
+    Conventions::built_in().is_virtual_backend(group, kind)
 }
 
 /// Whether mesh routes may have objects of a kind as their parent.
@@ -76,7 +81,7 @@ impl RouteKind {
         RouteKind::ALL.into_iter().find(|route| route.name() == kind)
     }
 
-    /// Its name, as in `kind` of a manifest.
+    /// The `kind` in a manifest.
     pub fn name(self) -> &'static str {
         match self {
             RouteKind::Http => "HTTPRoute",
@@ -144,7 +149,7 @@ pub enum Protocol {
     Tls,
     Tcp,
     Udp,
-    /// One that the Gateway API does not define.
+    /// A protocol that the Gateway API does not define.
     Unknown,
 }
 

@@ -38,7 +38,7 @@ impl Grants {
         }
     }
 
-    /// Whether `from` may refer to an object: always in its own namespace, and by a grant in another.
+    /// Whether `from` may refer to an object: always in its own namespace, and with a grant in others.
     pub fn permit(
         &self,
         objects: &Objects,

@@ -19,7 +19,7 @@ pub fn narrower<'h>(a: &'h str, b: &'h str) -> Option<&'h str> {
     }
 }
 
-/// Whether a hostname matches a host; the host is empty if a request names none.
+/// Whether a hostname matches a host. The host of a request without one is empty.
 pub fn covers(hostname: &str, host: &str) -> bool {
     hostname.is_empty() || !host.is_empty() && intersect(hostname, host)
 }
@@ -30,7 +30,7 @@ pub fn specificity(hostname: &str) -> (bool, usize) {
     (exact, hostname.len())
 }
 
-/// What follows the `*` of a wildcard; empty for any hostname, `None` for an exact one.
+/// The text after the `*` of a wildcard; empty for any hostname, `None` for an exact one.
 pub fn wildcard(host: &str) -> Option<&str> {
     if host.is_empty() { Some("") } else { host.strip_prefix('*') }
 }
@@ -49,7 +49,7 @@ fn ends_with(host: &str, suffix: &str) -> bool {
     host.len().checked_sub(suffix.len()).and_then(|at| host.get(at..)).is_some_and(|end| same(end, suffix))
 }
 
-/// Hostnames are compared case-insensitively. Most are equal byte by byte, which is ten times as fast to find out.
+/// Compares hostnames case-insensitively. Most are equal byte by byte, which is ten times as fast to test.
 fn same(a: &str, b: &str) -> bool {
     a == b || a.eq_ignore_ascii_case(b)
 }

@@ -1,4 +1,4 @@
-//! Matches of rules: whether the requests of one are among those of another.
+//! Matches of rules: whether all requests of one match are requests of another.
 
 use crate::value::Value;
 

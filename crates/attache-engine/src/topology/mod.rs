@@ -5,24 +5,26 @@
 //!                       └─→ ListenerSet ─→ listener ─┘
 //! ```
 //!
-//! Namespaces are nodes without links. Which place a Namespace has depends on the path, see [`Topology::namespace`].
+//! Namespaces are nodes without links. The position of a Namespace depends on the path: see [`Topology::namespace`].
 //!
 //! ```text
-//!            ┌─→ build: TopologyBuilder makes all nodes ──→ links of all objects ──────────→ Topology
-//! objects ───┤                                                  ↑
-//!            └─→ edit: TopologyEditor changes the nodes ──→ links of affected objects ─→ Topology and TopologyChanges
+//!            ┌─→ build: TopologyBuilder creates all nodes ──→ links of all objects ──────────→ Topology
+//! objects ───┤                                                    ↑
+//!            └─→ edit: TopologyEditor changes the nodes ────→ links of affected objects ─→ Topology and
+//! TopologyChanges
 //! ```
 //!
-//! - `links` finds the links of one object after the other, by the rules of the Gateway API. Both ways use it.
-//! - `refusal` holds the links that objects ask for and do not get, with the facts that explain them.
+//! - `links` finds the links of one object after the other, by the rules of the Gateway API. Both builder and editor
+//!   use it.
+//! - `refusal` holds refused links, with the facts that explain them.
 //! - `api`, `reference`, `sections`, `listeners`, `namespaces`, `hostname`, `matches`, `grants` and `labels` read the
 //!   fields of objects.
-//! - `conventions` is data: what implementations do in another way than the Gateway API says.
+//! - `conventions` is data: deviations of implementations from the Gateway API.
 //! - `node`, `node_map`, `node_ref` and `neighbors` hold the graph.
 
 pub(crate) mod api;
 pub(crate) mod build;
-mod conventions;
+pub(crate) mod conventions;
 mod edit;
 mod grants;
 pub(crate) mod hostname;
@@ -47,12 +49,14 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 
-use crate::kinds::TargetLinks;
+use crate::kinds::{ClassOwner, Controllers, TargetLinks};
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::persistent::PersistentVec;
 use crate::value::Value;
 use build::TopologyBuilder;
+use links::isolation::ListenerHostnames;
 use listeners::Listener;
+use node::NodeMarks;
 use reference::Reference;
 use refusal::StoredRefusal;
 
@@ -61,8 +65,10 @@ pub use api::{RouteKind, RouteKinds};
 pub use edit::NeedsRebuild;
 pub(crate) use edit::{LinkSides, TopologyChanges, TopologyEditor};
 pub use grants::Grants;
+pub(crate) use labels::gateway_of_pods;
 pub use labels::label;
 pub use links::LinkFault;
+pub(crate) use links::routes::RouteParent;
 pub(crate) use links::{delegation, gateways, routes};
 pub use namespaces::{AllowedNamespaces, Namespace};
 pub use node::{Node, NodeId, Owner};
@@ -75,23 +81,28 @@ pub use refusal::{
     ParentRefusal, PortName, RefusalCause, RefusalReason, RefusedLink, Shortlist,
 };
 
-/// Nodes with their links in both directions. A clone shares its nodes with the original, and costs next to nothing.
+/// Nodes with their links in both directions. A clone shares its nodes with the original, and is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     nodes: NodeMap<Option<Node>>,
     count: usize,
-    /// The names of implied nodes, by their place among the parts.
+    /// The names of implied nodes, by their index in the parts.
     implied_names: PersistentVec<ObjectRef>,
-    /// Implied nodes: nodes without an object, which exist because objects name them.
+    /// Implied nodes: nodes without an object, which exist because other objects refer to them.
     implied: Arc<BTreeMap<ObjectRef, NodeId>>,
     grants: Arc<Grants>,
-    /// How many routes delegate to each other above each route that is delegated to.
+    /// The depth of delegation of each route that is delegated to.
     delegation_depths: Arc<HashMap<ObjectId, u32>>,
-    /// How many links of own kinds lead to each object that has a parent by such a link.
+    /// The length of the longest path of custom links to each object.
     own_depths: Arc<HashMap<ObjectId, u32>>,
     link_faults: Arc<[LinkFault]>,
+    controllers: Controllers,
+    /// The hostnames that isolated listeners serve alone, by Gateway and ListenerSet.
+    isolation: Arc<HashMap<ObjectId, Arc<ListenerHostnames>>>,
+    /// Links between a listener and a route that carry no requests: see [`Topology::is_idle`].
+    idle_links: Arc<BTreeSet<(NodeId, NodeId)>>,
     order: OnceLock<Arc<[NodeId]>>,
-    /// By the object that asks.
+    /// By the object that requests the link.
     refusals: PersistentVec<Vec<StoredRefusal>>,
     refused: OnceLock<Arc<[RefusedLink]>>,
 }
@@ -99,21 +110,26 @@ pub struct Topology {
 impl Topology {
     /// Builds the topology of objects. `virtual_targets` are objects that exist only because policies target them.
     pub fn build(objects: &Objects, virtual_targets: &[ObjectRef]) -> Topology {
-        Topology::with_links(objects, virtual_targets, &TargetLinks::default())
+        Topology::with_links(objects, virtual_targets, &TargetLinks::default(), &Controllers::default())
     }
 
-    /// Builds the topology of objects, in which objects of own kinds have parents by `links`.
-    pub fn with_links(objects: &Objects, virtual_targets: &[ObjectRef], links: &TargetLinks) -> Topology {
-        TopologyBuilder::new(objects, virtual_targets).build(links)
+    /// Builds the topology of objects, with `links` between custom kinds.
+    pub fn with_links(
+        objects: &Objects,
+        virtual_targets: &[ObjectRef],
+        links: &TargetLinks,
+        controllers: &Controllers,
+    ) -> Topology {
+        TopologyBuilder::new(objects, virtual_targets, controllers).build(links)
     }
 
-    /// The links of own kinds that are left out.
+    /// The links of custom kinds that are left out.
     pub fn link_faults(&self) -> &[LinkFault] {
         &self.link_faults
     }
 
-    /// The node with this id; `None` if there is none. An id that was taken from another topology may be that of another
-    /// node here, because the ids of removed nodes are used again.
+    /// The node with this id; `None` if there is none. An id of another topology may be that of a different node here,
+    /// because the ids of removed nodes are reused.
     #[inline]
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id).and_then(Option::as_ref)
@@ -143,9 +159,14 @@ impl Topology {
         self.find(objects, &ObjectRef::new("", "Namespace", "", name))
     }
 
-    /// The names of all nodes that have no object and exist because objects name them, sorted.
+    /// The names of all nodes that have no object and exist because other objects refer to them, sorted.
     pub fn implied(&self) -> impl Iterator<Item = &ObjectRef> + Clone {
         self.implied.keys()
+    }
+
+    /// The implied node with this reference. Most topologies have few.
+    fn find_implied(&self, id: &ObjectRef) -> Option<NodeId> {
+        self.implied.get(id).copied()
     }
 
     pub(crate) fn is_implied(&self, id: &ObjectRef) -> bool {
@@ -162,7 +183,7 @@ impl Topology {
     }
 }
 
-/// What a node is.
+/// Properties of nodes.
 impl Topology {
     /// The name of a node, without its section.
     ///
@@ -204,15 +225,41 @@ impl Topology {
         self.node(id)?.namespace
     }
 
-    /// Whether requests reach the node. They do not reach a route that is attached to nothing, nor its rules.
+    /// Whether requests reach the node. They do not reach a listener that is not served, a route without other parents
+    /// and its rules, and a rule of a delegated route that no request of the delegating rules matches.
     pub fn live(&self, id: NodeId) -> bool {
         self.node(id).is_some_and(|node| node.live)
     }
 
-    /// Whether a listener is served. It is not if it conflicts with another, or if its protocol is unknown. Routes attach to
-    /// it in any case.
+    /// Whether a listener is served. It is not if it is invalid, or conflicts with another. Routes are attached to it
+    /// in any case, but receive no requests from it.
     pub fn served(&self, listener: NodeId) -> bool {
         self.node(listener).is_some_and(|node| node.served)
+    }
+
+    /// Whether the link from a listener to a route carries no requests. Of several TCPRoutes or UDPRoutes on a
+    /// listener, only the oldest is served, although all of them are attached.
+    pub fn is_idle(&self, listener: NodeId, route: NodeId) -> bool {
+        !self.idle_links.is_empty() && self.idle_links.contains(&(listener, route))
+    }
+
+    /// Whether a listener serves a hostname that it matches: no other listener on the port serves it alone.
+    fn serves(&self, node: NodeId, listener: &Listener, hostname: &str) -> bool {
+        let hostnames = || self.isolation.get(&self[node].owner.object()?);
+        self.isolation.is_empty()
+            || hostnames().is_none_or(|it| !it.belongs_elsewhere(listener, self.served(node), hostname))
+    }
+
+    /// Whether the listeners of a Gateway or ListenerSet may serve different hostnames of a route than in an older
+    /// topology.
+    pub(crate) fn is_isolated_otherwise(&self, before: &Topology, owner: ObjectId, route: &Object) -> bool {
+        match (self.isolation.get(&owner), before.isolation.get(&owner)) {
+            (Some(now), Some(before)) => {
+                let mut hostnames = route.spec().list_at("hostnames").iter().filter_map(Value::as_str).peekable();
+                hostnames.peek().is_none() || hostnames.any(|hostname| now.differs_for(before, hostname))
+            }
+            (now, before) => now.is_some() || before.is_some(),
+        }
     }
 
     /// Why a listener is not served.
@@ -225,14 +272,25 @@ impl Topology {
         self.refused(objects).iter().filter(is_of_listener).find(keeps_unserved)
     }
 
-    /// Every link that was refused, sorted by parent, child, reason and message.
+    /// The controller of a Gateway. `None` if the node is not a Gateway.
+    pub fn gateway_owner<'o>(&'o self, objects: &'o Objects, gateway: NodeId) -> Option<ClassOwner<'o>> {
+        let node = self.node(gateway).filter(|node| node.level == Level::Gateway)?;
+        Some(self.controllers.gateway_owner(objects, objects.get(node.owner.object()?)?))
+    }
+
+    /// The controllers of Gateways.
+    pub fn controllers(&self) -> &Controllers {
+        &self.controllers
+    }
+
+    /// Every refused link, sorted by parent, child, reason and message.
     pub fn refused(&self, objects: &Objects) -> &[RefusedLink] {
         self.refused.get_or_init(|| refusal::list(self, objects).into())
     }
 
-    /// Whether a link that an object asks for was refused.
+    /// Whether a link that an object requests is refused, or idle.
     pub(crate) fn is_refused(&self, by: ObjectId) -> bool {
-        !self.refusals_of(by).is_empty()
+        !self.refusals_of(by).is_empty() || self.idle_links.iter().any(|(_, route)| *route == NodeId::whole(by))
     }
 
     fn refusals_of(&self, by: ObjectId) -> &[StoredRefusal] {
@@ -252,7 +310,7 @@ impl Topology {
         self.sections(id).find(|section| self[*section].section.as_deref() == Some(name))
     }
 
-    /// The position of a section among those of its object, from zero.
+    /// The index of a section among those of its object.
     pub fn position(&self, section: NodeId) -> Option<usize> {
         let sections = &self.node(self.node(section)?.whole(section))?.sections;
         section.place().ok()?.checked_sub(sections.start as usize).filter(|at| *at < sections.len())
@@ -267,7 +325,7 @@ impl Topology {
         self[id].whole(id)
     }
 
-    /// The part of an object's spec that one of its sections is made from.
+    /// The part of an object's spec that defines one of its sections.
     pub fn section_value<'o>(&self, objects: &'o Objects, id: NodeId) -> Option<&'o Value> {
         let owner = self.node(id)?.owner.object()?;
         let (_, sections) = sections::list(objects.get(owner)?, self.node(NodeId::whole(owner))?.level)?;
@@ -287,7 +345,8 @@ impl Topology {
         self.node(self.node(id)?.whole(id))?.frontend
     }
 
-    /// Other nodes of the same name. A Service that is the parent of routes has two nodes, and sections can share a name.
+    /// Other nodes with the same reference. A Service that is the parent of routes has two nodes, and sections can
+    /// share a name.
     pub(crate) fn same_named(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.node(id).into_iter().flat_map(move |it| {
             let (whole, section) = (it.whole(id), it.section.as_deref());
@@ -312,17 +371,17 @@ impl Topology {
         self.node(id).map_or(&[], |node| node.children.as_slice())
     }
 
-    /// The rules that name a port of a backend. They are not parents of the port: the parent of the port is the backend.
+    /// The rules that refer to a port of a backend. They are not parents of the port: its parent is the backend.
     pub fn rules_naming(&self, port: NodeId) -> &[NodeId] {
         self.node(port).map_or(&[], |node| node.across.as_slice())
     }
 
-    /// The ports of backends that a rule names.
+    /// The ports of backends that a rule refers to.
     pub(crate) fn ports_named(&self, rule: NodeId) -> &[NodeId] {
         self.node(rule).map_or(&[], |node| node.across.as_slice())
     }
 
-    /// The nodes of a backend of a route and of the port that the route names, or why the backend cannot be used.
+    /// The nodes of a backend of a route, and of the port that the route refers to, or why the backend cannot be used.
     pub(crate) fn backend(
         &self,
         objects: &Objects,
@@ -332,12 +391,31 @@ impl Topology {
         links::backends::find(objects, self, route, backend)
     }
 
-    /// The hostnames of a route, with their positions, that it has in common with none of the listeners it is attached to.
+    /// The hostnames of a route, with their indexes, that match none of the listeners it is attached to.
     pub fn unused_hostnames<'o>(&self, objects: &'o Objects, route: NodeId) -> Vec<(usize, &'o str)> {
         routes::unused_hostnames(objects, self, route)
     }
 
-    /// Whether a route may compete with other routes for a hostname: an HTTPRoute with GRPCRoutes, and the other way round.
+    /// The Gateways, and the ListenerSets that their Gateways allow, that the parentRefs of a route refer to.
+    pub(crate) fn route_parents(&self, objects: &Objects, route: NodeId) -> Vec<RouteParent> {
+        routes::route_parents(objects, self, route)
+    }
+
+    /// The Gateway that a ListenerSet names, whether or not it allows the ListenerSet; or the Gateway itself.
+    pub(crate) fn gateway(&self, objects: &Objects, owner: NodeId) -> Option<NodeId> {
+        match self[owner].level {
+            Level::Gateway => Some(owner),
+            Level::ListenerSet => links::gateways::gateway_of(objects, &objects[owner.object()?]).map(NodeId::whole),
+            _ => None,
+        }
+    }
+
+    /// Whether the Gateway that a ListenerSet names allows it.
+    pub(crate) fn is_admitted(&self, objects: &Objects, set: NodeId) -> bool {
+        set.object().is_some_and(|set| links::gateways::admitting_gateway(objects, set).is_some())
+    }
+
+    /// Whether a route may compete with other routes for a hostname: an HTTPRoute with GRPCRoutes, or vice versa.
     pub(crate) fn competes(&self, objects: &Objects, route: ObjectId) -> bool {
         links::route_conflicts::competes(objects, self, route)
     }
@@ -355,7 +433,7 @@ impl Topology {
     /// The nodes on which the scopes that end at some nodes depend, parents before children.
     pub(crate) fn leading_to(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         let mut leading = self.above(nodes);
-        // Labels can say which Gateway is in front of a Service: each of them may be an ancestor.
+        // Labels can determine which Gateway serves a Service, so each Gateway may be an ancestor.
         let wholes = self.nodes().map(|(id, _)| id).take_while(|id| id.object().is_some());
         let is_high = |node: &NodeId| self[*node].level <= Level::Gateway;
         leading.extend(wholes.chain(self.implied.values().copied()).filter(is_high));
@@ -377,8 +455,8 @@ impl Topology {
         })
     }
 
-    /// The rank of a node. A parent has a lower rank than its children: ranks follow the levels, and those of routes and
-    /// rules the depth of delegation. `deepest` is that of [`Topology::deepest`].
+    /// The rank of a node. A parent has a lower rank than its children: ranks follow the levels, and those of routes
+    /// and rules the depth of delegation. `deepest` is the value of [`Topology::deepest`].
     pub(crate) fn rank(&self, deepest: u32, id: NodeId) -> usize {
         self.node_rank(deepest, &self[id])
     }
@@ -406,7 +484,7 @@ impl Topology {
         }
     }
 
-    /// How deep routes delegate at most.
+    /// The greatest depth of delegation.
     pub(crate) fn deepest(&self) -> u32 {
         self.delegation_depths.values().copied().max().unwrap_or(0)
     }
@@ -421,33 +499,51 @@ impl Topology {
         }
     }
 
-    /// Whether requests reach a node, if they reach those of its parents that are live. They reach routes and ListenerSets
-    /// with their sections only by a parent.
-    fn is_reached(&self, id: NodeId) -> bool {
-        let needs_parent =
-            matches!(self[id].level, Level::ListenerSet | Level::Listener | Level::Route | Level::RouteRule);
-        !needs_parent || self.parents(id).iter().any(|parent| self.live(*parent))
+    /// Whether requests reach a node, given which parents they reach. They reach routes and ListenerSets, and their
+    /// sections, only through a parent.
+    fn is_reached(&self, objects: &Objects, id: NodeId) -> bool {
+        let node = &self[id];
+        let by_parent = || node.parents().iter().any(|parent| self.carries_requests(*parent, id));
+        match node.level {
+            Level::ListenerSet | Level::Route => by_parent(),
+            Level::Listener => node.served && by_parent(),
+            Level::RouteRule => by_parent() && delegation::reaches(objects, self, id),
+            _ => true,
+        }
+    }
+
+    /// The parents through which requests arrive.
+    fn live_parents(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        self.parents(id).iter().copied().filter(move |parent| self.carries_requests(*parent, id))
+    }
+
+    /// Whether requests reach a node through one of its parents.
+    fn carries_requests(&self, parent: NodeId, id: NodeId) -> bool {
+        self.live(parent) && !self.is_idle(parent, id)
     }
 }
 
 fn reachable<'t>(nodes: impl IntoIterator<Item = NodeId>, next: impl Fn(NodeId) -> &'t [NodeId]) -> BTreeSet<NodeId> {
-    let mut found = BTreeSet::new();
+    // Sorting once is faster than inserting into a set one by one: a GatewayClass can have all nodes below it.
+    let (mut marks, mut found) = (NodeMarks::default(), Vec::new());
     let mut todo: Vec<NodeId> = nodes.into_iter().collect();
     while let Some(node) = todo.pop() {
-        if found.insert(node) {
+        if marks.insert(node) {
+            found.push(node);
             todo.extend(next(node));
         }
     }
-    found
+    found.sort_unstable();
+    found.into_iter().collect()
 }
 
-/// For ids that were taken from this topology.
+/// For ids of this topology.
 impl Index<NodeId> for Topology {
     type Output = Node;
 
     /// # Panics
     ///
-    /// If no node has this id, because the id was taken from another topology.
+    /// If no node has this id, because it is an id of another topology.
     #[inline]
     fn index(&self, id: NodeId) -> &Node {
         self.node(id).expect("a node id is only used with the topology that it was taken from")

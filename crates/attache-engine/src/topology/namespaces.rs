@@ -5,7 +5,7 @@ use crate::object::Objects;
 use crate::selector::selects;
 use crate::value::Value;
 
-/// A namespace with its labels. Without a Namespace object its name is its only label.
+/// A namespace with its labels. Without a Namespace object, its name is its only label.
 #[derive(Clone, Copy, Debug)]
 pub struct Namespace<'o> {
     /// The name of the namespace.
@@ -53,7 +53,7 @@ impl<'o> AllowedNamespaces<&'o Value> {
     }
 
     /// Whether an owner in namespace `own` allows objects of namespace `other`.
-    pub(super) fn allow(self, own: &str, other: &Namespace) -> bool {
+    pub(crate) fn allow(self, own: &str, other: &Namespace) -> bool {
         match self {
             AllowedNamespaces::All => true,
             AllowedNamespaces::Same => own == other.name,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::NodeId;
 
-/// The ids of linked nodes. Most nodes have at most three of a kind, which need no allocation.
+/// The ids of linked nodes. Most nodes have at most three, which need no allocation.
 #[derive(Clone, Debug)]
 pub enum Neighbors {
     Few(u8, [NodeId; 3]),

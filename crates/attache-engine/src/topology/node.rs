@@ -10,8 +10,8 @@ use super::sections::Section;
 use crate::level::Level;
 use crate::object::ObjectId;
 
-/// The id of a node in one topology. The node of a whole object has the number of the object. Parts have numbers of their
-/// own.
+/// The id of a node in one topology. The node of a whole object has the number of the object. Parts have their own
+/// numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(u32);
 
@@ -27,7 +27,7 @@ impl NodeId {
         NodeId(NodeId::PARTS | at)
     }
 
-    /// `Ok` with the place among the parts, or `Err` with that among the whole objects.
+    /// The index: `Ok` in the parts, or `Err` in the whole objects.
     #[inline]
     pub(super) fn place(self) -> Result<usize, usize> {
         match self.0 & NodeId::PARTS {
@@ -39,6 +39,30 @@ impl NodeId {
     /// The object, if this is the node of a whole object.
     pub(crate) fn object(self) -> Option<ObjectId> {
         self.place().err().map(|at| ObjectId(at as u32))
+    }
+}
+
+/// Marks on nodes: a bit for each.
+#[derive(Debug, Default)]
+pub(super) struct NodeMarks {
+    wholes: Vec<u64>,
+    parts: Vec<u64>,
+}
+
+impl NodeMarks {
+    /// Marks a node. Returns whether it was not marked before.
+    pub fn insert(&mut self, node: NodeId) -> bool {
+        let (marks, at) = match node.place() {
+            Ok(part) => (&mut self.parts, part),
+            Err(whole) => (&mut self.wholes, whole),
+        };
+        let (word, bit) = (at / 64, 1 << (at % 64));
+        if marks.len() <= word {
+            marks.resize(word + 1, 0);
+        }
+        let is_new = marks[word] & bit == 0;
+        marks[word] |= bit;
+        is_new
     }
 }
 
@@ -56,8 +80,8 @@ impl fmt::Debug for NodeId {
 pub enum Owner {
     /// An object.
     Object(ObjectId),
-    /// None: the node is implied, because objects name it. It is a Namespace or GatewayClass without an object, or a virtual
-    /// target. With its place among the parts.
+    /// None: the node is implied, because other objects refer to it. It is a Namespace or GatewayClass without an
+    /// object, or a virtual target. The value is its index in the parts.
     Implied(u32),
 }
 
@@ -80,20 +104,20 @@ pub struct Node {
     pub owner: Owner,
     /// The name of the listener, rule or port, if the node is a section.
     pub section: Option<SmolStr>,
-    /// The number of a port, or of the port of a listener. It is needed often, and slower to read from the spec.
+    /// The number of a port, or of the port of a listener. It is needed often, and reading it from the spec is slower.
     pub(super) port: Option<i64>,
     pub(super) live: bool,
     pub(super) served: bool,
     pub(super) namespace: Option<NodeId>,
     /// Whether another section of its owner may have the same name.
     pub(super) shares_name: bool,
-    /// The places of the sections of a whole object among the parts.
+    /// The range of the sections of a whole object in the parts.
     pub(super) sections: Range<u32>,
     /// The node of a Service as a parent of routes.
     pub(super) frontend: Option<NodeId>,
     pub(super) parents: Neighbors,
     pub(super) children: Neighbors,
-    /// For a port the rules that name it, for a rule the ports that it names.
+    /// For a port, the rules that refer to it; for a rule, the ports that it refers to.
     pub(super) across: Neighbors,
 }
 
@@ -116,7 +140,7 @@ impl Node {
         }
     }
 
-    /// The node of the whole object that this node, which has this id, belongs to.
+    /// The node of the whole object that this node, which has the id `id`, belongs to.
     pub(crate) fn whole(&self, id: NodeId) -> NodeId {
         self.owner.object().map_or(id, NodeId::whole)
     }
@@ -126,7 +150,7 @@ impl Node {
         self.sections.clone().map(NodeId::part)
     }
 
-    /// Whether another node may have the same name. It is rare.
+    /// Whether another node may have the same name, which is rare.
     pub(crate) fn may_share_name(&self) -> bool {
         self.shares_name || self.frontend.is_some() || self.level == Level::Frontend
     }
@@ -144,7 +168,7 @@ impl Node {
         self.parents.as_slice()
     }
 
-    /// For a port the rules that name it, for a rule the ports that it names.
+    /// For a port, the rules that refer to it; for a rule, the ports that it refers to.
     pub(crate) fn across(&self) -> &[NodeId] {
         self.across.as_slice()
     }

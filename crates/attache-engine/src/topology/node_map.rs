@@ -35,19 +35,19 @@ impl<T> NodeMap<T> {
         wholes.chain(self.parts.iter().enumerate().map(|(at, it)| (NodeId::part(at as u32), it)))
     }
 
-    /// One more than the highest place of a part.
+    /// One more than the highest index of a part.
     pub(crate) fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// One more than the highest place of a whole object.
+    /// One more than the highest index of a whole object.
     pub(crate) fn wholes(&self) -> usize {
         self.wholes.len()
     }
 }
 
 impl<T: Clone + Default> NodeMap<T> {
-    /// The values of whole objects and of parts, by their places.
+    /// The values of whole objects and of parts, by index.
     pub fn new(wholes: impl IntoIterator<Item = T>, parts: impl IntoIterator<Item = T>) -> NodeMap<T> {
         NodeMap { wholes: wholes.into_iter().collect(), parts: parts.into_iter().collect() }
     }
@@ -60,7 +60,7 @@ impl<T: Clone + Default> NodeMap<T> {
         self.parts.set_sorted(values.filter_map(|(node, value)| Some((node.place().ok()?, value))));
     }
 
-    /// The value of a node, to change it. A map that is too short is filled with defaults.
+    /// The value of a node, to change it. A map that is too short is extended with defaults.
     pub fn entry(&mut self, node: NodeId) -> &mut T {
         match node.place() {
             Ok(part) => self.parts.entry(part),
@@ -70,7 +70,7 @@ impl<T: Clone + Default> NodeMap<T> {
 }
 
 impl NodeMap<Option<Node>> {
-    /// Adds `len` whole objects: `wholes` makes those of a range of them.
+    /// Adds `len` whole objects. `wholes` returns those of a range of them.
     pub(super) fn add_wholes<I: Iterator<Item = Node>>(
         &mut self,
         len: usize,
@@ -79,7 +79,7 @@ impl NodeMap<Option<Node>> {
         self.wholes.par_extend(len, |range| wholes(range).map(Some));
     }
 
-    /// Adds `len` parts: `parts` makes those of a range of them.
+    /// Adds `len` parts. `parts` returns those of a range of them.
     pub(super) fn add_parts<I: Iterator<Item = Node>>(&mut self, len: usize, parts: impl Fn(Range<usize>) -> I + Sync) {
         self.parts.par_extend(len, |range| parts(range).map(Some));
     }
@@ -107,7 +107,8 @@ impl<T> Index<NodeId> for NodeMap<T> {
     }
 }
 
-/// A value for each node, while the values of all nodes are computed. It is faster than a [`NodeMap`], and a clone copies it.
+/// A value for each node, used while the values of all nodes are computed. It is faster than a [`NodeMap`], and a clone
+/// copies it.
 #[derive(Debug)]
 pub(crate) struct NodeVec<T> {
     wholes: Vec<T>,
@@ -115,7 +116,7 @@ pub(crate) struct NodeVec<T> {
 }
 
 impl<T: Clone + Default> NodeVec<T> {
-    /// The values for the nodes of a topology. Those that are not in `known` have the default.
+    /// The values for the nodes of a topology. Nodes that are not in `known` have the default.
     pub fn new(topology: &super::Topology, known: &NodeMap<T>) -> NodeVec<T> {
         let filled = |known: &PersistentVec<T>, len: usize| {
             let mut values = Vec::with_capacity(len);

@@ -1,4 +1,4 @@
-//! The name of a node, whether or not the node exists.
+//! References to nodes, which need not exist.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -27,7 +27,7 @@ impl NodeRef {
         NodeRef { object: self.object.clone(), section: None }
     }
 
-    /// The level of its object, as far as group and kind tell: an object of an unknown kind can be a backend too.
+    /// The level of its object, according to group and kind. An object of an unknown kind can be a backend too.
     pub fn object_level(&self) -> Level {
         api::level(&self.object.group, &self.object.kind)
     }
@@ -69,7 +69,7 @@ impl fmt::Display for NodeRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.object.fmt(f)?;
         match &self.section {
-            // Piece by piece: a long answer is mostly names, and a format takes ten times as long.
+            // Piece by piece: long answers are mostly names, and `write!` takes ten times as long.
             Some(section) => f.write_str("#").and_then(|()| f.write_str(section)),
             None => Ok(()),
         }

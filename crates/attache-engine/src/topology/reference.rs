@@ -39,7 +39,7 @@ impl<'o> Reference<'o> {
 
     fn read(value: &'o Value, own: &'o str, group: &'o str, kind: &'o str) -> Option<Self> {
         let mut reference = Reference { group, kind, namespace: own, name: "", section: None, port: None };
-        // One walk instead of six lookups: references are most of what is read.
+        // One pass instead of six lookups: most of the fields that are read are references.
         for (field, value) in value.as_map()?.entries() {
             match (field.as_str(), value) {
                 ("group", Value::Str(group)) => reference.group = group,

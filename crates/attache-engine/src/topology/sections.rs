@@ -7,10 +7,11 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::Level;
 use super::api::RouteKind;
+use super::conventions::Conventions;
 use crate::object::{Object, ObjectId};
 use crate::value::Value;
 
-/// A section, before it has a node.
+/// A section that has no node yet.
 #[derive(Clone, Debug)]
 pub struct Section {
     pub level: Level,
@@ -32,11 +33,26 @@ pub fn read(id: ObjectId, object: &Object, level: Level, found: &mut Vec<Section
         port: port(section),
         shares_name: false,
     }));
-    mark_shared_names(&mut found[first..]);
+    mark_shared_names(sections, &mut found[first..]);
 }
 
-/// Marks the sections of an object if some of them have the same name.
-pub fn mark_shared_names(sections: &mut [Section]) {
+/// Renumbers each unnamed rule whose generated name is the name of another rule.
+fn rename_unnamed_rules(specs: &[Value], sections: &mut [Section]) {
+    let named: HashSet<SmolStr> = specs.iter().filter_map(|spec| own_name(spec).cloned()).collect();
+    for (spec, section) in specs.iter().zip(sections).filter(|(_, section)| section.level == Level::RouteRule) {
+        if own_name(spec).is_some() || !named.contains(&section.name) {
+            continue;
+        }
+        let other_names = (2..).map(|number| format_smolstr!("{}-{number}", section.name));
+        section.name = other_names.into_iter().find(|name| !named.contains(name)).unwrap_or_default();
+    }
+}
+
+/// Marks the sections of an object, defined by `specs`, if some of them have the same name.
+pub fn mark_shared_names(specs: &[Value], sections: &mut [Section]) {
+    if !are_distinct(sections.iter().map(|section| section.name.as_str())) {
+        rename_unnamed_rules(specs, sections);
+    }
     if !are_distinct(sections.iter().map(|section| section.name.as_str())) {
         sections.iter_mut().for_each(|section| section.shares_name = true);
     }
@@ -47,12 +63,18 @@ pub fn list(object: &Object, level: Level) -> Option<(Level, &[Value])> {
     match level {
         Level::Gateway | Level::ListenerSet => Some((Level::Listener, object.spec().list_at("listeners"))),
         Level::Route => Some((Level::RouteRule, rules(object))),
-        Level::Backend => Some((Level::BackendPort, object.spec().list_at("ports"))),
+        Level::Backend => match object.spec().list_at("ports") {
+            [] if Conventions::built_in().has_endpoints(&object.id.group, &object.id.kind) => {
+                Some((Level::BackendPort, object.spec().list_at("endpoints")))
+            }
+            ports => Some((Level::BackendPort, ports)),
+        },
         _ => None,
     }
 }
 
-/// The rules of a route. The API server gives an HTTPRoute without rules one that matches every path and has no backends.
+/// The rules of a route. The API server adds a rule to an HTTPRoute without rules: it matches every path and has no
+/// backends.
 pub fn rules(route: &Object) -> &[Value] {
     static DEFAULT: LazyLock<[Value; 1]> = LazyLock::new(|| {
         let path = Value::map(vec![("type".into(), "PathPrefix".into()), ("value".into(), "/".into())]);
@@ -69,7 +91,7 @@ pub fn rules(route: &Object) -> &[Value] {
     }
 }
 
-/// The name of the section at `position`. Sections without a name of their own are numbered from one.
+/// The name of the section at an index. Sections without a name are numbered from one.
 fn name(level: Level, section: &Value, position: usize) -> SmolStr {
     let number = || match level {
         Level::BackendPort => {
@@ -89,9 +111,9 @@ pub fn own_name(section: &Value) -> Option<&SmolStr> {
     }
 }
 
-/// The name of the rule at `position` if it has none in its spec.
+/// The name of an unnamed rule at an index.
 pub fn rule(position: usize) -> SmolStr {
-    /// A route has at most this many.
+    /// The maximum number of rules of a route.
     const FIRST: [&str; 16] = [
         "rule-1", "rule-2", "rule-3", "rule-4", "rule-5", "rule-6", "rule-7", "rule-8", "rule-9", "rule-10", "rule-11",
         "rule-12", "rule-13", "rule-14", "rule-15", "rule-16",
@@ -99,10 +121,14 @@ pub fn rule(position: usize) -> SmolStr {
     FIRST.get(position).map_or_else(|| format_smolstr!("rule-{}", position + 1), |name| SmolStr::new_static(name))
 }
 
-/// The number of the port of a listener or of a Service, or an object like a Service.
+/// The number of the port of a listener, of a Service or an object like a Service, or of an endpoint.
 pub fn port(section: &Value) -> Option<i64> {
-    section.get("port").or_else(|| section.get("number"))?.as_int()
+    let of_endpoint = || ENDPOINTS.iter().find_map(|kind| section.at(&[kind, "port"]));
+    section.get("port").or_else(|| section.get("number")).or_else(of_endpoint)?.as_int()
 }
+
+/// The kinds of endpoints that have a port.
+const ENDPOINTS: [&str; 2] = ["fqdn", "ip"];
 
 /// Whether all names are different.
 fn are_distinct<'n>(mut names: impl Iterator<Item = &'n str> + Clone) -> bool {

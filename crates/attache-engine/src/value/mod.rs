@@ -14,8 +14,8 @@ pub use path::{Path, Segment};
 
 pub(crate) use base64::decode_base64;
 
-/// How many levels of lists and maps a document may have. The deepest real documents are CRDs, with some 60 levels. Values are
-/// walked recursively: this many levels fit on any stack.
+/// The maximum depth of nested lists and maps in a document. The deepest real documents are CRDs, with some 60 levels.
+/// Values are walked recursively: this many levels fit on any stack.
 pub const MAX_DEPTH: usize = 200;
 
 /// A JSON value.
@@ -80,7 +80,7 @@ impl Map {
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        // Most maps are small, and to compare a few short keys is faster than a binary search.
+        // Most maps are small, and comparing a few short keys is faster than a binary search.
         if self.0.len() <= 8 {
             return self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v);
         }
@@ -93,7 +93,7 @@ impl Map {
         &self.0
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -233,7 +233,7 @@ impl Value {
         matches!(self, Value::Null)
     }
 
-    /// The type of this value in the words of an error message, as in `a list`.
+    /// The name of this value's type in error messages, as in `a list`.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",

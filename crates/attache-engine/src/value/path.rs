@@ -39,7 +39,7 @@ impl Path {
         Path(segments)
     }
 
-    /// Parses a path such as `a.b[0]["x.y"]`. Every text is a path: what is not an index is a key.
+    /// Parses a path such as `a.b[0]["x.y"]`. Every text is a path: anything that is not an index is a key.
     pub fn parse(text: &str) -> Path {
         let mut segments = Vec::new();
         let mut rest = text;
@@ -86,12 +86,12 @@ impl Path {
         self.with(Segment::Index(index))
     }
 
-    /// Whether `prefix` is this path, or leads to a value around it.
+    /// Whether `prefix` is this path, or the path to a value around it.
     pub fn starts_with(&self, prefix: &Path) -> bool {
         self.0.starts_with(&prefix.0)
     }
 
-    /// Whether `name` stands for this path: a path that overlaps with it, or its last segments.
+    /// Whether `name` matches this path: a path that overlaps with it, or its last segments.
     pub fn matches_name(&self, name: &str) -> bool {
         let path = Path::parse(name);
         self.overlaps(&path) || self.to_string().ends_with(&format!(".{name}"))

@@ -1,4 +1,4 @@
-//! Everything the engine answers, by name, one record for each thing.
+//! All results of the engine, by name, one record for each.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub fn answer(engine: &Engine) -> Vec<String> {
     records
 }
 
-/// A Service that stands before routes and behind them has two nodes.
+/// A Service that is the parent of routes has two nodes.
 pub fn node(engine: &Engine, node: NodeId) -> String {
     let name = engine.topology().name(engine.objects(), node);
     match engine.topology()[node].level {
@@ -80,7 +80,10 @@ fn stack(engine: &Engine, model: &Model, stack: &Stack) -> String {
     let mut rejected: Vec<String> = stack
         .rejected
         .iter()
-        .map(|(loser, winner)| format!("\n  not {} for {}", attachment(engine, loser), attachment(engine, winner)))
+        .map(|it| {
+            let rivals: Vec<String> = it.rivals.iter().map(|rival| attachment(engine, rival)).collect();
+            format!("\n  not {} for {}", attachment(engine, &it.attachment), rivals.join(", "))
+        })
         .collect();
     rejected.sort();
     let all: String = accepted.chain(rejected).collect();
@@ -115,7 +118,7 @@ fn in_force(engine: &Engine, model: &Model, scope: &Scope) -> String {
     }
     for it in &it.superseded {
         let (policy, target) = (engine.policy_id(it.policy), node(engine, it.target));
-        let by = it.by.map(|by| engine.policy_id(by).to_string());
+        let by: Vec<String> = it.rivals().map(|by| engine.policy_id(by).to_string()).collect();
         line(format!("{} {} of {policy} on {target} lost to {by:?}: {}", it.path, it.block.name(), it.reason.name()));
     }
     let mut outcomes: Vec<String> = it
@@ -142,14 +145,24 @@ fn in_force(engine: &Engine, model: &Model, scope: &Scope) -> String {
 
 fn status(engine: &Engine, records: &mut Vec<String>) {
     let statuses = engine.policy_statuses();
-    for (it, conditions) in statuses.iter().zip(engine.policy_conditions(&statuses)) {
+    for (it, report) in statuses.iter().zip(engine.policy_reports(&statuses)) {
         let (policy, by) = (engine.policy_id(it.policy), policies(engine, &it.by));
         let (refused, enforcement, scopes) = (it.refused, it.enforcement.name(), it.scopes);
         records.push(format!("status of {policy}: {refused:?} {enforcement} {} by {by:?} {scopes:?}", it.message()));
-        records.push(format!("conditions of {policy}: {conditions:?}"));
+        records.push(format!("conditions of {policy}: {:?} {:?}", report.conditions, report.notes));
+        for parts in &report.superseded {
+            let by = parts.by.map(|by| engine.policy_id(by));
+            records.push(format!("of {policy} superseded by {by:?}: {}", parts.shown_paths(usize::MAX - 1)));
+        }
+        for (at, conditions) in &report.ancestors {
+            let by = policies(engine, &at.status.by);
+            let controller = &at.controller_name;
+            records.push(format!("{policy} at {} of {controller} by {by:?}: {conditions:?}", at.ancestor));
+        }
     }
-    for it in engine.target_statuses() {
-        let (target, conditions) = (node(engine, it.target), engine.target_conditions(&it));
-        records.push(format!("{target} is affected by {:?}: {conditions:?}", policies(engine, &it.affected_by)));
+    let statuses = engine.rolled_up(engine.target_statuses());
+    for (it, report) in statuses.iter().zip(engine.target_reports(&statuses)) {
+        let target = node(engine, it.target);
+        records.push(format!("{target} is affected by {:?}: {report:?}", policies(engine, &it.affected_by)));
     }
 }

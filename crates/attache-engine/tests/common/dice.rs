@@ -1,4 +1,4 @@
-//! Numbers in no order, the same for the same seed.
+//! Pseudorandom numbers, the same for the same seed.
 
 pub struct Dice(pub u64);
 

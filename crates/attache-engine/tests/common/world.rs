@@ -1,4 +1,4 @@
-//! Small random worlds in which things collide: few names, few values, many policies.
+//! Small random inputs with many conflicts: few names, few values, many policies.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,11 +14,11 @@ const NAMESPACES: [&str; 2] = ["a", "a-b"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 pub const GROUP: &str = "laws.io";
 
-/// Documents, in an order of no meaning.
+/// Documents, in random order.
 #[derive(Clone)]
 pub struct World(pub Vec<Value>);
 
-/// One document a line, to be run as it is.
+/// One document per line, so that it can be run.
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|document| write!(f, "\n---\n{document}"))
@@ -48,7 +48,8 @@ pub fn worlds() -> impl Strategy<Value = World> {
 
 fn infrastructure() -> impl Strategy<Value = Vec<Value>> {
     let some = (vec(gateway(), 1..3), vec(listener_set(), 0..2), vec(route(), 1..4), vec(service(), 0..4));
-    (some, any::<bool>()).prop_map(|((gateways, sets, routes, services), granted)| {
+    let classes = subsequence(vec![("c", "laws.io/x"), ("d", "other.io/x")], 0..=2);
+    (some, any::<bool>(), classes).prop_map(|((gateways, sets, routes, services), granted, classes)| {
         let named = |prefix: &str, documents: Vec<Value>| {
             let named = documents.into_iter().enumerate().map(|(i, mut document)| {
                 document["metadata"]["name"] = json!(format!("{prefix}{i}"));
@@ -57,6 +58,12 @@ fn infrastructure() -> impl Strategy<Value = Vec<Value>> {
             named.collect::<Vec<_>>()
         };
         let mut all = [named("g", gateways), named("l", sets), named("r", routes), services].concat();
+        all.extend(classes.into_iter().map(|(name, controller)| {
+            json!({
+                "apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": {"name": name},
+                "spec": {"controllerName": controller},
+            })
+        }));
         all.push(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}));
         if granted {
             all.extend(grants());
@@ -65,7 +72,7 @@ fn infrastructure() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// Everybody may refer to everything.
+/// Grants for all references.
 fn grants() -> impl Iterator<Item = Value> {
     NAMESPACES.iter().zip(NAMESPACES.iter().rev()).map(|(to, from)| {
         let routes = json!({"group": GATEWAY_API, "kind": "HTTPRoute", "namespace": from});
@@ -81,11 +88,11 @@ fn grants() -> impl Iterator<Item = Value> {
 }
 
 fn gateway() -> impl Strategy<Value = Value> {
-    (select(&NAMESPACES[..]), 1..3).prop_map(|(namespace, listeners)| {
+    (select(&NAMESPACES[..]), 1..3, select(vec!["c", "c", "d"])).prop_map(|(namespace, listeners, class)| {
         let listeners: Vec<Value> = (0..listeners).map(listener).collect();
         json!({
             "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"namespace": namespace},
-            "spec": {"gatewayClassName": "c", "listeners": listeners, "allowedListeners": {"namespaces": {"from": "All"}}},
+            "spec": {"gatewayClassName": class, "listeners": listeners, "allowedListeners": {"namespaces": {"from": "All"}}},
         })
     })
 }
@@ -196,18 +203,25 @@ pub struct Kind {
     whole: bool,
     priority: bool,
     cross_namespace: &'static str,
+    controllers: Vec<&'static str>,
+    mesh: bool,
 }
 
 const LEVELS: [&str; 8] =
     ["GatewayClass", "Namespace", "Gateway", "Listener", "Route", "RouteRule", "Backend", "BackendPort"];
 
 fn kind() -> impl Strategy<Value = Kind> {
-    let strategies = subsequence(vec!["atomic", "merge", "patch"], 1..=3).prop_shuffle();
+    let strategies = prop_oneof![
+        9 => subsequence(vec!["atomic", "merge", "patch"], 1..=3).prop_shuffle(),
+        1 => Just(vec!["none"]),
+    ];
     let shape = (
         prop::bool::weighted(0.15),
         prop_oneof![1 => Just(LEVELS.to_vec()), 1 => subsequence(LEVELS.to_vec(), 1..=8)],
         option::weighted(0.3, any::<Index>()),
         select(vec!["Never", "Granted", "Consumer"]),
+        select(vec![vec![], vec![], vec!["laws.io/*"], vec!["nobody"]]),
+        prop::bool::weighted(0.8),
     );
     let merging = (
         strategies,
@@ -216,9 +230,21 @@ fn kind() -> impl Strategy<Value = Kind> {
         any::<bool>(),
         prop::bool::weighted(0.3),
     );
-    (shape, merging).prop_map(|((direct, hierarchy, effective, cross_namespace), merging)| {
+    (shape, merging).prop_map(|((direct, hierarchy, effective, cross_namespace, controllers, mesh), merging)| {
         let (strategies, same_level, declares_rules, whole, priority) = merging;
-        Kind { direct, hierarchy, effective, strategies, same_level, declares_rules, whole, priority, cross_namespace }
+        Kind {
+            direct,
+            hierarchy,
+            effective,
+            strategies,
+            same_level,
+            declares_rules,
+            whole,
+            priority,
+            cross_namespace,
+            controllers,
+            mesh,
+        }
     })
 }
 
@@ -226,13 +252,16 @@ impl Kind {
     fn document(&self, i: usize) -> Value {
         let mut spec = json!({
             "group": GROUP, "kind": format!("Policy{i}"), "hierarchy": self.hierarchy,
-            "clusterTargets": true, "crossNamespace": self.cross_namespace,
+            "clusterTargets": true, "crossNamespace": self.cross_namespace, "numberedRules": true,
+            "controllers": self.controllers, "mesh": self.mesh,
         });
         if self.direct {
             spec["class"] = json!("Direct");
         } else {
             spec["strategies"] = json!(self.strategies);
-            spec["sameLevel"] = json!(self.same_level);
+            if self.strategies != ["none"] {
+                spec["sameLevel"] = json!(self.same_level);
+            }
         }
         if let Some(effective) = &self.effective {
             spec["effectiveTarget"] = json!(effective.get(&self.hierarchy));
@@ -257,7 +286,7 @@ impl Kind {
 struct Policy {
     kind: Index,
     targets: Vec<Index>,
-    /// Where it lives, if not where its first target does.
+    /// The namespace, if it is not that of the first target.
     elsewhere: Option<&'static str>,
     created: Option<u8>,
     priority: Option<i32>,
@@ -310,8 +339,7 @@ fn block(spec: impl Strategy<Value = Value>) -> impl Strategy<Value = Block> {
 }
 
 fn spec(least: usize) -> impl Strategy<Value = Value> {
-    let scalar =
-        || prop_oneof![4 => (0..3).prop_map(|i| json!(i)), 1 => Just(Value::Null), 1 => Just(json!([1, {"x": null}]))];
+    let scalar = || prop_oneof![4 => (0..3).prop_map(|i| json!(i)), 1 => Just(Value::Null), 1 => Just(json!([1, {"x": null}])), 1 => Just(json!([]))];
     let inner = prop_oneof![3 => scalar(), 1 => btree_map("[xy]", scalar(), 0..3).prop_map(|map| json!(map))];
     let field = prop_oneof![1 => scalar(), 3 => btree_map("[ab]", inner, 0..3).prop_map(|map| json!(map))];
     btree_map(select(vec!["color", "rules", "limits", "labels"]), field, least..4).prop_map(|map| json!(map))
@@ -353,7 +381,8 @@ impl Block {
         if kind.direct {
             return spec;
         }
-        if let Some(strategy) = self.strategy.as_ref().filter(|_| !bare) {
+        // A strategy beside bare rules is rarer.
+        if let Some(strategy) = self.strategy.as_ref().filter(|index| !bare || index.index(3) == 0) {
             spec["strategy"] = json!(strategy.get(&kind.strategies));
         }
         if let Some(when) = self.when {

@@ -1,4 +1,4 @@
-//! Documents to begin with, and batches of edits. Written down, a case can be kept and followed again.
+//! A case: documents to begin with, and batches of edits. It can be written as text, stored and followed again.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Case {
 
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Nobody asks anything before the next batch: nothing is worked out that can be put off.
+    /// Nothing is queried before the next batch, so that nothing is computed on demand.
     pub quiet: bool,
     pub steps: Vec<Step>,
 }
@@ -53,7 +53,7 @@ impl Step {
     }
 }
 
-/// The object that a document is, if it is one.
+/// The object in a document, if it is valid.
 pub fn object(document: &Value) -> Option<Object> {
     read(&document.to_string())
 }
@@ -62,7 +62,7 @@ fn read(text: &str) -> Option<Object> {
     text::read(&Arc::from("case"), text).objects.pop()
 }
 
-/// One document or step a line, and a line before each batch.
+/// One document or step per line, with a line before each batch.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.infer_unlabelled {
@@ -86,7 +86,7 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    /// Reads what is written by `Display`.
+    /// Parses the output of `Display`.
     pub fn parse(text: &str) -> Case {
         let mut case = Case::default();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {

@@ -1,4 +1,4 @@
-//! The worlds of all PolicyTests, for whatever the engine can do is shown in one of them; and some that are denser.
+//! The objects of all PolicyTests, because they show all features of the engine; and some denser inputs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,11 +28,11 @@ pub static CORPUS: LazyLock<Corpus> = LazyLock::new(|| {
 
 #[derive(Debug, Default)]
 pub struct Corpus {
-    /// Of each file the worlds of its tests.
+    /// For each file, the objects of each of its tests.
     pub worlds: Vec<Vec<Vec<Value>>>,
-    /// Worlds in which much depends on much.
+    /// Inputs with many dependencies.
     pub dense: Vec<Vec<Value>>,
-    /// The PolicyKinds that are built in.
+    /// The built-in PolicyKinds.
     pub kinds: Vec<Value>,
 }
 
@@ -65,7 +65,7 @@ fn world(test: &Object, folder: &Path) -> Vec<Value> {
     objects.iter().map(|(_, object)| document(object)).collect()
 }
 
-/// As it was written, with its namespace.
+/// The object as written, with its namespace.
 fn document(object: &Object) -> Value {
     let mut document = serde_json::to_value(&object.body).unwrap();
     if !object.id.namespace.is_empty() {
@@ -74,7 +74,7 @@ fn document(object: &Object) -> Value {
     document
 }
 
-/// What stands below each name of a field anywhere, items of lists under the name with brackets.
+/// All values of each field name; items of lists are under the name with brackets.
 pub fn vocabulary<'d>(documents: impl IntoIterator<Item = &'d Value>) -> BTreeMap<String, Vec<Value>> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut open: Vec<(String, &Value)> = documents.into_iter().map(|it| (String::new(), it)).collect();

@@ -1,4 +1,4 @@
-//! What is different between two engines, the obvious way: everything is named and compared.
+//! The differences between two engines, by naming and comparing everything: slow, but obviously right.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use attache_engine::lint::{Finding, FindingKey, lint};
 use attache_engine::{EffectivePolicy, Engine, Leaf, LeafPath, Report, ScopeRef};
 use attache_engine::{GroupKind, NodeRef, ObjectRef, Path, PolicyStatus, Segment, Value};
 
-/// All that a report is about, by name.
+/// Everything that a report covers, by name.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// Several where nodes have one name.
+    /// Several if nodes share a name.
     scopes: BTreeMap<ScopeKey, BTreeSet<InForce>>,
     policies: BTreeMap<ObjectRef, String>,
     targets: BTreeMap<NodeRef, BTreeSet<ObjectRef>>,
-    /// With how often they are there.
+    /// With the number of occurrences.
     findings: BTreeMap<FindingKey, usize>,
 }
 
-/// Kind, nodes, and where requests come from.
+/// The kind, the nodes, and the namespace that requests come from.
 type ScopeKey = (GroupKind, Vec<NodeRef>, Option<NodeRef>);
 
-/// Every leaf with its value and who set it; and those of which all apply, in order.
+/// Every leaf with its value and the policies that set it; for kinds whose policies all apply, the policies in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct InForce {
     leaves: BTreeMap<Path, (Value, Vec<ObjectRef>)>,
@@ -42,7 +42,7 @@ impl Facts {
                 });
             }
         }
-        // Where nothing is in force there might as well be no scope.
+        // A scope without effective policies is equivalent to none.
         let nothing = BTreeSet::from([InForce::default()]);
         facts.scopes.retain(|_, it| *it != nothing);
         for status in engine.policy_statuses() {
@@ -91,7 +91,7 @@ fn show(engine: &Engine, it: &PolicyStatus) -> String {
     format!("{:?} {:?} {:?} by {by:?}: {}", it.refused, it.enforcement, it.scopes, it.message())
 }
 
-/// What a report says that is not so, or does not say that is.
+/// Compares a report with the actual differences.
 pub fn compare(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> {
     scopes(report, before, after)?;
     policies(report, before, after)?;
@@ -111,7 +111,7 @@ pub fn compare(report: &Report, before: &Facts, after: &Facts) -> Result<(), Str
     same("whether nothing changed", &report.is_empty(), &nothing)
 }
 
-/// Those that are there more often than they were elsewhere.
+/// Findings that occur more often than on the other side.
 fn findings(
     what: &str,
     reported: &[Finding],
@@ -137,7 +137,7 @@ fn scopes(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> 
         reported.extend(change.scopes.iter().map(|scope| (key(scope), change)));
     }
     reported.sort_by(|(a, _), (b, _)| a.cmp(b));
-    // Where an object has two sections of one name, scopes have one name and are not told apart.
+    // If an object has two sections with one name, their scopes cannot be distinguished by name.
     let alike: BTreeSet<&ScopeKey> = [before, after]
         .into_iter()
         .flat_map(|facts| facts.scopes.iter().filter(|(_, alike)| alike.len() > 1).map(|(key, _)| key))
@@ -182,7 +182,7 @@ fn policies(report: &Report, before: &Facts, after: &Facts) -> Result<(), String
     same("policies", &reported.collect::<Vec<_>>(), &changed(&before.policies, &after.policies))
 }
 
-/// The entries that are not the same in both.
+/// The entries that differ.
 fn changed<K: Ord + Clone, V: PartialEq + Clone>(
     before: &BTreeMap<K, V>,
     after: &BTreeMap<K, V>,

@@ -1,4 +1,4 @@
-//! Random cases: worlds that collide, and edits as small as people and controllers make them.
+//! Random cases: inputs with many conflicts, and edits as small as those of users and controllers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -39,7 +39,7 @@ pub fn case(world: World, seed: u64) -> Case {
     Case { infer_unlabelled: editor.dice.one_in(4), documents, batches }
 }
 
-/// What is there at present.
+/// The current objects.
 #[derive(Default)]
 struct Now(BTreeMap<ObjectRef, Value>);
 
@@ -82,7 +82,7 @@ impl Editor {
     }
 
     fn step(&mut self) -> Option<Step> {
-        // Where a kind is another, everything is: that is soon seen.
+        // If a kind changes, everything does, so problems are found soon.
         let kinds = self.dice.one_in(4);
         let is_kind = |id: &ObjectRef| ["PolicyKind", "CustomResourceDefinition"].contains(&id.kind.as_str());
         let there: Vec<(&ObjectRef, &Value)> = self.now.0.iter().filter(|(id, _)| kinds || !is_kind(id)).collect();
@@ -93,7 +93,8 @@ impl Editor {
             5 => Step::Put(one?.1),
             6 => Step::Move(one?.1),
             7 => {
-                let gone = ObjectRef { name: "nobody".into(), ..one?.0 };
+                let gone =
+                    ObjectRef::new(&one.as_ref()?.0.group, &one.as_ref()?.0.kind, &one.as_ref()?.0.namespace, "nobody");
                 let known: Vec<ObjectRef> = self.pool.iter().filter_map(object).map(|object| object.id).collect();
                 Step::Delete(if self.dice.one_in(2) { gone } else { self.dice.choose(&known)?.clone() })
             }
@@ -109,7 +110,7 @@ impl Editor {
         })
     }
 
-    /// A Namespace object for one of the namespaces in which something lives.
+    /// A Namespace object for one of the namespaces that have objects.
     fn namespace(&mut self) -> Option<Value> {
         let used: BTreeSet<&str> =
             self.now.0.keys().map(|id| id.namespace.as_str()).filter(|it| !it.is_empty()).collect();
@@ -122,7 +123,7 @@ impl Editor {
         Some(namespace)
     }
 
-    /// A built-in PolicyKind, said again in another way, preferably of the object's kind.
+    /// A variant of a built-in PolicyKind, preferably of the object's kind.
     fn kind(&mut self, id: &ObjectRef) -> Option<Value> {
         let own = |it: &&Value| it["spec"]["kind"] == id.kind.as_str() && it["spec"]["group"] == id.group.as_str();
         let used: Vec<&Value> = CORPUS.kinds.iter().filter(own).collect();
@@ -136,7 +137,7 @@ impl Editor {
         object(&kind).map(|_| kind)
     }
 
-    /// What stands elsewhere below the same name; seldom in this case's own world.
+    /// A value of the same field elsewhere; rarely from this case.
     fn word(&mut self, key: &str) -> Option<Value> {
         static ALL: LazyLock<Words> =
             LazyLock::new(|| vocabulary(CORPUS.worlds.iter().flatten().flatten().chain(&CORPUS.kinds)));
@@ -146,7 +147,7 @@ impl Editor {
         self.dice.choose(words).cloned()
     }
 
-    /// A small change of a document.
+    /// Makes a small change to a document.
     fn disturb(&mut self, document: &mut Value) {
         match self.dice.below(24) {
             0..2 => self.label(document),
@@ -165,20 +166,20 @@ impl Editor {
     fn disturb_somewhere(&mut self, document: &mut Value, how: usize) {
         let mut places = Vec::new();
         list_places(document, "", String::new(), &mut places);
-        // Hardly ever who it is, mostly what it says.
+        // Mostly changes the spec, rarely the identity.
         let wanted = if self.dice.one_in(30) { "" } else { "/spec" };
         places.retain(|place| place.pointer.starts_with(wanted));
         let Some(place) = self.dice.choose(&places).cloned() else { return };
         let Some(value) = document.pointer_mut(&place.pointer) else { return };
         match (how, &mut *value) {
-            // A field more, such as others have.
+            // Adds a field that other documents have.
             (0..4, Value::Object(map)) => {
                 if let Some(Value::Object(other)) = self.word(&place.key) {
                     let more: Vec<(String, Value)> = other.into_iter().collect();
                     map.extend(self.dice.choose(&more).cloned());
                 }
             }
-            // An item more.
+            // Adds an item.
             (0..4, Value::Array(items)) => {
                 let own = self.dice.choose(items).cloned();
                 let other = self.word(&format!("{}[]", place.key));

@@ -1,11 +1,11 @@
-//! Follows a case, batch by batch, beside engines that are built afresh.
+//! Follows a case, batch by batch, and compares with newly built engines.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use attache_engine::kinds::Settings;
-use attache_engine::{Edit, Engine, IncrementalEngine, Report};
+use attache_engine::{Edit, Engine, Impact, IncrementalEngine, Report};
 use attache_engine::{Object, ObjectRef, Objects};
 
 use crate::answer::answer;
@@ -13,7 +13,7 @@ use crate::case::{Case, object};
 use crate::corpus::BUILT_IN;
 use crate::difference::{Facts, compare};
 
-/// What is wrong, if something is.
+/// The first difference, if there is one.
 pub fn verdict(case: &Case) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| follow(case))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
@@ -21,7 +21,7 @@ pub fn verdict(case: &Case) -> Result<(), String> {
     })
 }
 
-/// How things stand after a batch, as it should be.
+/// The expected state after a batch.
 struct State {
     objects: Vec<String>,
     answer: Vec<String>,
@@ -46,6 +46,7 @@ fn follow(case: &Case) -> Result<(), String> {
             };
         }
         let told = one_shot.apply(edits.clone());
+        let tried = incremental.try_batch(edits.clone());
         reports.push(incremental.apply(edits));
         snapshots.push(Arc::clone(incremental.now()));
         states.push(State::new(&objects, settings.clone()));
@@ -53,6 +54,9 @@ fn follow(case: &Case) -> Result<(), String> {
             let within = |it| format!("after batch {}: {it}", i + 1);
             states[i + 1].check(&snapshots[i + 1]).map_err(within)?;
             check(&reports[i], &states[i..]).map_err(within)?;
+            if let Ok(tried) = tried {
+                check(&tried, &states[i..]).map_err(|it| within(format!("of a trial: {it}")))?;
+            }
             let in_one_shot = |it| within(format!("of a one-shot engine: {it}"));
             states[i + 1].check(one_shot.now()).map_err(in_one_shot)?;
             check(&told, &states[i..]).map_err(in_one_shot)?;
@@ -79,12 +83,16 @@ impl State {
     }
 }
 
-/// Every object with the place of everything in it.
+/// Every object, with the locations of all values.
 fn contents(engine: &Engine) -> Vec<String> {
     sorted(engine.objects().iter().map(|(_, object)| format!("{object:?}")).collect())
 }
 
 fn check(report: &Report, states: &[State]) -> Result<(), String> {
+    let (impact, listed) = (report.impact(), Impact::new(&report.effective()));
+    if impact != listed {
+        return Err(format!("the impact is {impact:?}, and of the listed changes {listed:?}"));
+    }
     compare(report, &states[0].facts, &states[1].facts)
 }
 
@@ -93,7 +101,7 @@ fn sorted(mut records: Vec<String>) -> Vec<String> {
     records
 }
 
-/// Says what is only in one of the two.
+/// Returns the records that only one of the two has.
 fn same(incremental: &[String], fresh: &[String]) -> Result<(), String> {
     if incremental == fresh {
         return Ok(());
@@ -110,7 +118,7 @@ fn same(incremental: &[String], fresh: &[String]) -> Result<(), String> {
         more.map(|(record, _)| format!("  {}\n", record.replace('\n', "\n  "))).collect()
     };
     Err(format!(
-        "only what lives says\n{}only what is built afresh says\n{}",
+        "only the incremental engine has\n{}only the new engine has\n{}",
         only(&incremental, &fresh),
         only(&fresh, &incremental)
     ))

@@ -1,4 +1,4 @@
-//! Cases that were once wrong, each as small as it can be.
+//! Cases that failed once, each as small as possible.
 
 use crate::case::Case;
 use crate::follow::verdict;
@@ -8,7 +8,7 @@ fn holds(case: &str) {
 }
 
 #[test]
-fn a_scope_of_one_name_may_come_beside_another() {
+fn two_scopes_can_have_the_same_names() {
     holds(
         r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r1","namespace":"a"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"s0"}]}}
@@ -22,7 +22,7 @@ put {"apiVersion":"v1","kind":"Service","metadata":{"name":"s0","namespace":"a"}
 }
 
 #[test]
-fn of_several_items_that_apply_one_by_one_the_first_may_change() {
+fn the_first_of_several_keyed_items_can_change() {
     holds(
         r#"
 {"apiVersion":"security.istio.io/v1","kind":"RequestAuthentication","metadata":{"name":"shop","namespace":"shop"},"spec":{"jwtRules":[{"issuer":"https://z.example"},{"issuer":"https://a.example"}]}}
@@ -34,7 +34,7 @@ put {"apiVersion":"security.istio.io/v1","kind":"RequestAuthentication","metadat
 }
 
 #[test]
-fn what_nothing_depends_on_is_kept_all_the_same() {
+fn a_changed_object_without_dependents_is_kept() {
     holds(
         r#"
 {"apiVersion":"v1","kind":"Service","metadata":{"name":"s0","namespace":"a","generation":1}}
@@ -88,7 +88,7 @@ put {"apiVersion":"example.io/v1","kind":"MeshPolicy","metadata":{"name":"own","
 }
 
 #[test]
-fn names_are_in_order_whoever_came_first() {
+fn names_are_sorted_in_any_order_of_edits() {
     holds(
         r#"
 {"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"a"}}
@@ -110,7 +110,7 @@ put {"apiVersion":"gateway.solo.io/v1","kind":"ListenerOption","metadata":{"name
 }
 
 #[test]
-fn what_is_deleted_and_put_again_is_as_before() {
+fn deleting_and_putting_an_object_again_restores_the_state() {
     holds(
         r#"
 {"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy0s.laws.io"},"spec":{"group":"laws.io","kind":"Policy0"}}
@@ -124,7 +124,7 @@ put {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p3","namespa
 }
 
 #[test]
-fn who_goes_no_longer_keeps_others_off_a_listener() {
+fn a_deleted_route_no_longer_excludes_others_from_a_listener() {
     let world = r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"pages","namespace":"default"},"spec":{"parentRefs":[{"name":"gw"}]}}
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"listeners":[{"protocol":"HTTP"}]}}
@@ -137,7 +137,7 @@ batch
 }
 
 #[test]
-fn whose_backend_is_granted_no_more_still_keeps_others_off_a_listener() {
+fn a_route_without_a_grant_for_its_backend_still_excludes_others_from_a_listener() {
     let spec = r#""parentRefs":[{"name":"gw","namespace":"default"}]"#;
     holds(&format!(
         r#"
@@ -154,7 +154,7 @@ put {{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":
 }
 
 #[test]
-fn what_is_written_down_is_read_again() {
+fn a_written_case_can_be_read_again() {
     let case = r#"infer unlabelled
 {"kind":"Namespace"}
 batch
@@ -167,7 +167,7 @@ delete ["","Namespace","","a"]
 }
 
 #[test]
-fn what_affects_two_ports_of_one_name_is_told_for_both() {
+fn a_change_of_two_ports_with_one_name_is_reported_for_both() {
     holds(
         r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"BackendTLSPolicy","metadata":{"name":"all","namespace":"a"},"spec":{"targetRefs":[{"kind":"Service","name":"s"}]}}
@@ -180,7 +180,7 @@ put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"BackendTLSPolicy","meta
 }
 
 #[test]
-fn who_asks_in_vain_is_told_what_there_is_now() {
+fn a_refused_target_lists_the_current_sections() {
     holds(
         r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r0","namespace":"a"}}
@@ -194,7 +194,7 @@ delete ["gateway.networking.k8s.io","HTTPRoute","a","r0"]
 }
 
 #[test]
-fn what_is_no_service_may_come_to_have_ports() {
+fn a_backend_of_another_kind_can_get_ports() {
     holds(
         r#"
 infer unlabelled
@@ -207,7 +207,7 @@ put {"apiVersion":"example.io/v1","kind":"Bucket","metadata":{"name":"files","na
 }
 
 #[test]
-fn a_route_for_the_clients_of_a_namespace_is_for_those_of_its_object_when_that_comes() {
+fn a_consumer_route_of_an_implied_namespace_stays_one_when_the_namespace_is_created() {
     holds(
         r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"consumer","namespace":"b"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"s","namespace":"a"}]}}
@@ -221,7 +221,7 @@ put {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"b"}}
 }
 
 #[test]
-fn a_namespace_goes_with_the_last_route_of_a_mesh() {
+fn an_implied_namespace_is_removed_with_its_last_mesh_route() {
     holds(
         r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r0","namespace":"a-b"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"s0","namespace":"a"}]}}
@@ -235,7 +235,7 @@ delete ["gateway.networking.k8s.io","HTTPRoute","a-b","r0"]
 }
 
 #[test]
-fn of_several_errors_of_a_condition_the_same_one_is_told() {
+fn the_same_one_of_several_condition_errors_is_reported() {
     holds(
         r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g1"}}
@@ -253,7 +253,7 @@ put {"apiVersion":"v1","kind":"Service","metadata":{"name":"s1","namespace":"a-b
 }
 
 #[test]
-fn a_namespace_within_another_is_nobodys_home() {
+fn a_namespace_object_with_a_namespace_contains_no_objects() {
     holds(
         r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r2","namespace":"a"}}
@@ -264,7 +264,7 @@ put {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","namespace":"de
 }
 
 #[test]
-fn what_becomes_of_a_policy_is_counted_where_nothing_changes_too() {
+fn the_status_of_a_policy_counts_unchanged_scopes_too() {
     holds(
         r#"
 {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}
@@ -282,7 +282,7 @@ put {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":{"in":
 }
 
 #[test]
-fn what_becomes_of_a_policy_of_the_root_namespace_is_counted_everywhere() {
+fn the_status_of_a_root_namespace_policy_counts_all_scopes() {
     holds(
         r#"
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g","namespace":"g"},"spec":{"listeners":[{"name":"l","port":80,"protocol":"HTTP","allowedRoutes":{"namespaces":{"from":"All"}}}]}}
@@ -292,6 +292,120 @@ fn what_becomes_of_a_policy_of_the_root_namespace_is_counted_everywhere() {
 {"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p","namespace":"root"},"spec":{"targetRef":{"kind":"Namespace","name":"root"},"x":1}}
 batch
 delete ["gateway.networking.k8s.io","HTTPRoute","a","r"]
+"#,
+    );
+}
+
+#[test]
+fn a_bad_annotation_stays_bad_though_the_batch_concerns_another_kind() {
+    holds(
+        r#"
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"colorpolicies.example.io"},"spec":{"group":"example.io","kind":"ColorPolicy"}}
+{"apiVersion":"example.io/v1","kind":"ColorPolicy","metadata":{"name":"on-two","namespace":"shop"},"spec":{"color":"red","targetRef":{"group":"gateway.networking.k8s.io","kind":"HTTPRoute","name":"parent"}}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"annotations":{"kgateway.dev/inherited-policy-priority":"PreferUncle"},"name":"parent","namespace":"shop"}}
+{"apiVersion":"gateway.kgateway.dev/v1alpha1","kind":"TrafficPolicy","metadata":{"name":"parent","namespace":"shop"},"spec":{"targetRefs":[{"group":"gateway.networking.k8s.io","kind":"HTTPRoute","name":"parent"}]}}
+batch
+batch
+put {"apiVersion":"example.io/v1","kind":"ColorPolicy","metadata":{"name":"on-two","namespace":"shop"},"spec":{}}
+"#,
+    );
+}
+
+#[test]
+fn a_policy_with_refused_targets_is_not_reported_if_its_unhandled_gateways_change() {
+    holds(
+        r#"
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"policy0s.laws.io"},"spec":{"controllers":["nobody"],"group":"laws.io","kind":"Policy0"}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"default"},"spec":{"parentRefs":[{"name":"gw"}],"rules":[{"backendRefs":[{"name":"a"}]}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"GatewayClass","metadata":{"name":"c"},"spec":{"controllerName":"laws.io/x"}}
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"default"}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"gatewayClassName":"c","listeners":[{"protocol":"HTTP"}]}}
+{"apiVersion":"laws.io/v1","kind":"Policy0","metadata":{"name":"p2"},"spec":{"targetRefs":[{"kind":"Service","name":"s1"},{"kind":"GatewayClass","name":"c"}]}}
+batch
+delete ["gateway.networking.k8s.io","Gateway","default","gw"]
+"#,
+    );
+}
+
+#[test]
+fn a_kind_that_is_no_longer_ambiguous_is_displayed_without_its_group() {
+    holds(
+        r#"
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"shadepolicies.one.io"},"spec":{"group":"one.io","kind":"ShadePolicy"}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"shadepolicies.two.io"},"spec":{"group":"two.io","kind":"ShadePolicy"}}
+{"apiVersion":"one.io/v1","kind":"ShadePolicy","metadata":{"name":"p"}}
+{"apiVersion":"two.io/v1","kind":"ShadePolicy","metadata":{"name":"p"}}
+batch
+put {"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"shadepolicies.two.io"}}
+"#,
+    );
+}
+
+#[test]
+fn settings_for_a_port_follow_the_port_of_the_listener() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"gatewayClassName":"kgateway","listeners":[{"name":"a","port":80,"protocol":"HTTP"},{"name":"b","port":81,"protocol":"HTTP"}]}}
+{"apiVersion":"gateway.kgateway.dev/v1alpha1","kind":"ListenerPolicy","metadata":{"name":"p","namespace":"default"},"spec":{"targetRefs":[{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"gw"}],"default":{"proxyProtocol":{}},"perPort":[{"port":81,"listener":{"perConnectionBufferLimitBytes":1}}]}}
+{"apiVersion":"gateway.kgateway.dev/v1alpha1","kind":"ListenerPolicy","metadata":{"name":"q","namespace":"default"},"spec":{"targetRefs":[{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"gw"}],"perPort":[{"port":82,"listener":{"proxyProtocol":{}}}]}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"gatewayClassName":"kgateway","listeners":[{"name":"a","port":80,"protocol":"HTTP"},{"name":"b","port":82,"protocol":"HTTP"}]}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"gatewayClassName":"kgateway","listeners":[{"name":"a","port":80,"protocol":"HTTP"},{"name":"b","protocol":"HTTP"}]}}
+"#,
+    );
+}
+
+#[test]
+fn a_policy_is_refused_once_another_route_has_the_path_of_its_target() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"gatewayClassName":"nginx","listeners":[{"name":"http","port":80,"protocol":"HTTP"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"stable","namespace":"default"},"spec":{"parentRefs":[{"name":"gw"}],"rules":[{"matches":[{"path":{"value":"/"}}]}]}}
+{"apiVersion":"gateway.nginx.org/v1alpha1","kind":"ClientSettingsPolicy","metadata":{"name":"p","namespace":"default"},"spec":{"targetRef":{"group":"gateway.networking.k8s.io","kind":"HTTPRoute","name":"stable"},"body":{"maxSize":"1m"}}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"canary","namespace":"default"},"spec":{"parentRefs":[{"name":"gw"}],"rules":[{"matches":[{"headers":[{"name":"x-canary","value":"1"}]}]}]}}
+batch
+delete ["gateway.networking.k8s.io","HTTPRoute","default","canary"]
+"#,
+    );
+}
+
+#[test]
+fn an_invalid_annotation_stays_when_a_policy_is_edited() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"a","annotations":{"kgateway.dev/inherited-policy-priority":"Sideways"}}}
+{"apiVersion":"gateway.kgateway.dev/v1alpha1","kind":"TrafficPolicy","metadata":{"name":"p","namespace":"a"},"spec":{"targetRefs":[{"group":"gateway.networking.k8s.io","kind":"HTTPRoute","name":"r"}],"buffer":{"maxRequestSize":"1Ki"}}}
+batch
+batch
+put {"apiVersion":"gateway.kgateway.dev/v1alpha1","kind":"TrafficPolicy","metadata":{"name":"p","namespace":"a"},"spec":{"targetRefs":[{"group":"gateway.networking.k8s.io","kind":"HTTPRoute","name":"r"}],"buffer":{"maxRequestSize":"2Ki"}}}
+"#,
+    );
+}
+
+#[test]
+fn an_invalid_annotation_moves_with_its_route() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"a","annotations":{"kgateway.dev/inherited-policy-priority":"Sideways"}}}
+{"apiVersion":"gateway.kgateway.dev/v1alpha1","kind":"TrafficPolicy","metadata":{"name":"p","namespace":"a"},"spec":{"targetRefs":[{"group":"gateway.networking.k8s.io","kind":"HTTPRoute","name":"r"}],"buffer":{"maxRequestSize":"1Ki"}}}
+batch
+put {"apiVersion":"gateway.kgateway.dev/v1alpha1","kind":"TrafficPolicy","metadata":{"name":"p","namespace":"a"},"spec":{"targetRefs":[{"group":"gateway.networking.k8s.io","kind":"HTTPRoute","name":"r"}],"buffer":{"maxRequestSize":"2Ki"}}}
+batch
+move {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"a","annotations":{"kgateway.dev/inherited-policy-priority":"Sideways"}}}
+"#,
+    );
+}
+
+#[test]
+fn of_several_parents_that_no_request_reaches_the_first_by_name_is_reported() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"ListenerSet","metadata":{"name":"new","namespace":"a"},"spec":{"listeners":[{"protocol":"HTTP"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"a"},"spec":{"parentRefs":[{"name":"g"},{"kind":"ListenerSet","name":"new"}]}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g","namespace":"a"},"spec":{"listeners":[{"port":80,"protocol":"HTTP"},{"port":80,"protocol":"HTTPS"}]}}
 "#,
     );
 }

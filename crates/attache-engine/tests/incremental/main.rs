@@ -1,5 +1,5 @@
-//! An incremental engine that took batches of edits is equal to a newly built engine, and its reports are the differences.
-//! `PROPTEST_CASES=5000 cargo test --release -p attache-engine --test incremental` tries more cases.
+//! An incremental engine that applied batches of edits is equal to a newly built engine, and its reports are the
+//! differences. `PROPTEST_CASES=5000 cargo test --release -p attache-engine --test incremental` tries more cases.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -26,7 +26,7 @@ use world::worlds;
 #[test]
 fn an_incremental_engine_is_equal_to_a_new_one_and_reports_the_differences() {
     let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    // Always the same cases; so many others if a number is given.
+    // By default always the same cases; other ones if a number is given.
     let rng_seed = if wanted.is_some() { RngSeed::Random } else { RngSeed::Fixed(0) };
     let mut runner = TestRunner::new(Config { rng_seed, ..Config::default() });
     for _ in 0..wanted.unwrap_or(200) {

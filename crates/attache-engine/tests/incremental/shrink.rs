@@ -1,8 +1,8 @@
 //! Makes a failing case smaller as long as it fails.
 //!
-//! `proptest-state-machine` shrinks the list of transitions, and the values of each by the strategy that made it. A case here
-//! also shrinks by what its documents say: it starts after its first batch, and loses fields of documents that come from the
-//! PolicyTests, which no strategy made. That is most of this file, so the rest of it is here too.
+//! `proptest-state-machine` shrinks the list of transitions, and the values of each by the strategy that generated it.
+//! Here, a case also shrinks by its content: it starts after its first batch, and loses fields of documents that come
+//! from the PolicyTests, which no strategy generated. That is most of this file, so the rest of it is here too.
 
 use attache_engine::Edit;
 use serde_json::Value;
@@ -22,13 +22,13 @@ pub fn shrink(mut case: Case) -> Case {
     case
 }
 
-/// Makes a case smaller in one way. Gives whether it did.
+/// Makes a case smaller in one respect. Returns whether it did.
 type Pass = fn(&mut Case, &mut usize) -> bool;
 
 const PASSES: &[Pass] =
     &[no_last_batch, no_first_batch, fewer_batches, fewer_steps, fewer_documents, louder, fewer_fields];
 
-/// Takes the smaller case if it fails too.
+/// Takes the smaller case if it fails as well.
 fn attempt(case: &mut Case, tries: &mut usize, smaller: Case) -> bool {
     if *tries == 0 {
         return false;
@@ -46,7 +46,7 @@ fn no_last_batch(case: &mut Case, tries: &mut usize) -> bool {
     smaller.batches.pop().is_some() && attempt(case, tries, smaller)
 }
 
-/// Begins after the first batch.
+/// Starts after the first batch.
 fn no_first_batch(case: &mut Case, tries: &mut usize) -> bool {
     if case.batches.is_empty() {
         return false;
@@ -87,7 +87,7 @@ fn fewer_documents(case: &mut Case, tries: &mut usize) -> bool {
     each(case, tries, |case| case.documents.len(), |case, i| drop(case.documents.remove(i)))
 }
 
-/// It fails sooner where everything is asked after each batch.
+/// Queries everything after each batch, so that the case fails sooner.
 fn louder(case: &mut Case, tries: &mut usize) -> bool {
     let quiet = |case: &Case| (0..case.batches.len()).filter(|i| case.batches[*i].quiet).collect::<Vec<_>>();
     each(
@@ -132,7 +132,7 @@ fn fewer_fields_of(case: &mut Case, tries: &mut usize, document: impl Fn(&mut Ca
     }
 }
 
-/// Removes the `nth` field or item that a walk meets, the whole before its parts.
+/// Removes the `nth` field or item of a walk, the whole before its parts.
 fn remove(value: &mut Value, nth: &mut usize) -> bool {
     match value {
         Value::Object(map) => {
@@ -165,7 +165,7 @@ fn remove(value: &mut Value, nth: &mut usize) -> bool {
     }
 }
 
-/// Tries to make the case smaller at each of so many places.
+/// Tries to make the case smaller at each of several places.
 fn each(
     case: &mut Case,
     tries: &mut usize,

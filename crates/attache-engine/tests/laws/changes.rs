@@ -1,4 +1,4 @@
-//! What is reported as changed between two states.
+//! Reported changes between two states.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use proptest::sample::Index;
 use crate::config;
 use crate::world::{World, worlds};
 
-/// A scope by kind and names, and what is in force in it by spec and origins.
+/// A scope by kind and names, and its effective policy by spec and origins.
 type Scopes = BTreeMap<ScopeKey, (Option<String>, Vec<String>)>;
 
 type ScopeKey = (GroupKind, Vec<NodeRef>, Option<NodeRef>);

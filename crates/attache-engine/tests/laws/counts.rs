@@ -1,4 +1,4 @@
-//! What is counted without listing scopes is what a count over the listed scopes gives.
+//! Counts that are computed without listing scopes are equal to counts of the listed scopes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,6 +85,9 @@ fn recount(engine: &Engine, model: &Model, policy: PolicyId) -> (ScopeCounts, En
     for target in model.effective_targets(engine.view()) {
         for (_, effective) in scopes(engine, model, target) {
             let Some((_, outcome)) = effective.outcomes.iter().find(|(id, _)| *id == policy) else { continue };
+            if outcome.unhandled.is_some() {
+                continue;
+            }
             counts.total += 1;
             by.extend(&outcome.by);
             if !outcome.lost && !outcome.inactive {

@@ -1,6 +1,6 @@
-//! What must hold for what policies say together, whatever they say.
+//! Properties of every effective policy.
 
-use attache_engine::{BlockKind, EffectivePolicy, Engine, Loss, NodeId, PolicyId};
+use attache_engine::{BlockKind, EffectivePolicy, Engine, Loss, NodeId, Path, PolicyId};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ proptest! {
             let origins: Vec<Keys> = effective.origins.iter().map(|origin| keys(&origin.path)).collect();
             for leaf in reference.leaves(&spec) {
                 let covering = origins.iter().filter(|path| leaf.starts_with(path)).count();
-                // A map may have become empty because everything in it was removed.
+                // A map may be empty because everything in it was removed.
                 let nothing = at(&spec, &leaf) == &json!({});
                 prop_assert!(covering == 1 || covering == 0 && nothing, "{covering} origins for {leaf:?}");
             }
@@ -34,9 +34,14 @@ proptest! {
     #[test]
     fn nothing_is_lost_without_being_superseded(world in worlds()) {
         each_scope(&world.engine(), |reference, scope, effective| {
-            for attachment in reference.levels(scope).into_iter().flatten().chain(reference.rejected(scope)) {
+            let attached: Vec<_> =
+                reference.levels(scope).into_iter().flatten().chain(reference.rejected(scope)).collect();
+            for attachment in &attached {
                 for block in reference.blocks(attachment.policy) {
                     let whose = (attachment.policy, block.which, attachment.node);
+                    let is_said = |it: (PolicyId, BlockKind), path: &Path, leaf: &Keys| {
+                        it == (attachment.policy, block.which) && leaf.starts_with(&keys(path))
+                    };
                     for leaf in reference.leaves(&block.spec) {
                         if matches!(at(&block.spec, &leaf), Value::Null) || at(&block.spec, &leaf) == &json!({}) {
                             continue;
@@ -49,6 +54,16 @@ proptest! {
                         });
                         let (kept, lost) = (kept.count(), lost.count());
                         let who = reference.engine.policy_id(attachment.policy);
+                        // A policy on several targets does not lose to itself.
+                        let is_twice = attached.iter().filter(|it| it.policy == attachment.policy).count() > 1;
+                        if is_twice && kept + lost == 0 {
+                            let mut elsewhere = effective.origins.iter().map(|it| ((it.policy, it.block), &it.path));
+                            let mut lost = effective.superseded.iter().map(|it| ((it.policy, it.block), &it.path));
+                            let found = elsewhere.any(|(it, path)| is_said(it, path, &leaf))
+                                || lost.any(|(it, path)| is_said(it, path, &leaf));
+                            prop_assert!(found, "{leaf:?} of {who} {:?} is nowhere", block.which);
+                            continue;
+                        }
                         prop_assert!(kept + lost == 1, "{leaf:?} of {who} {:?}: {kept} kept, {lost} lost", block.which);
                     }
                 }
@@ -68,14 +83,11 @@ proptest! {
                 let loser = (lost.policy, lost.target);
                 let known = if lost.reason == Loss::Conflicted { &rejected } else { &accepted };
                 prop_assert!(known.contains(&loser), "{:?}", lost);
-                match lost.by {
-                    None => prop_assert_eq!(lost.reason, Loss::ConditionFalse),
-                    Some(by) if by == lost.policy => {
-                        let blocks = reference.blocks(by).len();
-                        let places = accepted.iter().filter(|(policy, _)| *policy == by).count();
-                        prop_assert!(blocks * places > 1, "{:?} lost to itself", lost);
-                    }
-                    Some(by) => prop_assert!(accepted.iter().any(|(policy, _)| *policy == by), "{:?}", lost),
+                let to_none = [Loss::ConditionFalse, Loss::SamePolicy, Loss::NotHandled].contains(&lost.reason);
+                prop_assert_eq!(lost.by.is_none(), to_none, "{:?}", lost);
+                for by in lost.rivals() {
+                    prop_assert!(by != lost.policy, "{:?} lost to itself", lost);
+                    prop_assert!(accepted.iter().any(|(policy, _)| *policy == by), "{:?}", lost);
                 }
             }
             Ok(())
@@ -103,17 +115,13 @@ proptest! {
                 prop_assert!(outcome.inactive || !inactive, "{}", reference.engine.policy_id(*policy));
                 let contributes = effective.origins.iter().any(|it| it.policy == *policy);
                 prop_assert!(outcome.contributes || !contributes);
-                // Of a policy that is here twice, one place may take from the other.
-                if attached.iter().filter(|it| *it == policy).count() > 1 {
-                    continue;
-                }
                 if lost.iter().all(|it| it.by.is_none()) && outcome.lost {
-                    // It says nothing that could be named.
+                    // It sets nothing that could be named.
                     let says = reference.blocks(*policy).iter().any(|block| !reference.leaves(&block.spec).is_empty());
                     prop_assert!(!says, "{}", reference.engine.policy_id(*policy));
                     continue;
                 }
-                let mut by: Vec<PolicyId> = lost.iter().filter_map(|it| it.by).filter(|by| by != policy).collect();
+                let mut by: Vec<PolicyId> = lost.iter().flat_map(|it| it.rivals()).collect();
                 by.sort();
                 by.dedup();
                 prop_assert_eq!(outcome.lost, !by.is_empty(), "{}", reference.engine.policy_id(*policy));
@@ -140,7 +148,7 @@ proptest! {
         each_scope(&engine, |reference, scope, effective| {
             let is_top = |policy: PolicyId| engine.policy_id(policy).name == "top";
             let accepted = reference.levels(scope).last().is_some_and(|it| it.iter().any(|it| is_top(it.policy)));
-            if accepted && name(&engine, scope.nodes[0]) == "GatewayClass/c" && reference.kind.has_blocks() {
+            if accepted && name(&engine, scope.nodes[0]) == "GatewayClass/c" && reference.kind.has_blocks() && !reference.is_unhandled(scope) {
                 let expected = json!({"color": "top", "rules": {"a": {"x": "top"}}});
                 prop_assert_eq!(effective.spec.as_ref().map(plain), Some(expected));
                 prop_assert!(effective.origins.iter().all(|it| is_top(it.policy)));

@@ -1,9 +1,11 @@
-//! What must hold for every input. `PROPTEST_CASES=10000 cargo test --release --test laws` looks longer.
+//! Properties that hold for every input. `PROPTEST_CASES=10000 cargo test --release --test laws` tries more cases.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../common/answer.rs"]
 mod answer;
+mod built_in_kinds;
+mod causes;
 mod changes;
 mod counts;
 mod folds;
@@ -88,7 +90,7 @@ fn objects(documents: &[Value]) -> Vec<Object> {
     text::read(&Arc::from("world"), &texts.join("\n---\n")).objects
 }
 
-/// So many cases, always the same ones. With `PROPTEST_CASES` so many others.
+/// By default always the same cases. With `PROPTEST_CASES`, that number of other ones.
 fn config(usual: u32) -> ProptestConfig {
     let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     let rng_seed = if wanted.is_some() { RngSeed::Random } else { RngSeed::Fixed(0) };
@@ -124,7 +126,7 @@ fn keys(path: &Path) -> Keys {
     path.segments().iter().map(key).collect()
 }
 
-/// The same spec, and of each leaf the same owner.
+/// The same spec, and the same owner of each leaf.
 fn agree(reference: &Reference, scope: &Scope, effective: &EffectivePolicy) -> Result<(), TestCaseError> {
     let expected = reference.effective(scope);
     let shown = show(reference.engine, [scope]);
@@ -138,7 +140,7 @@ fn agree(reference: &Reference, scope: &Scope, effective: &EffectivePolicy) -> R
             .map(|origin| (origin.policy, origin.block, origin.target))
             .collect();
         prop_assert_eq!(origins.len(), 1, "origins of {:?} at {:?}", leaf, &shown);
-        // Of two who say that there is a map with nothing in it, either may be the one who said so.
+        // Of two policies with an empty map, either may be the owner.
         if at(spec.as_ref().unwrap(), leaf) != &json!({}) {
             prop_assert_eq!(&origins, &[*owner], "origins of {:?} at {:?}", leaf, &shown);
         }

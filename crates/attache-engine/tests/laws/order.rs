@@ -1,4 +1,4 @@
-//! What must not make a difference.
+//! Differences in the input that must not change the result.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -17,7 +17,7 @@ proptest! {
 
     #[test]
     fn the_order_of_the_input_does_not_matter((world, shuffled) in two_orders()) {
-        // Problems name the document's number in its file, which is the order of the input.
+        // Problems contain the number of the document in its file, which depends on the order of the input.
         let lines = |world: &World| -> Vec<String> {
             answer(&world.engine()).into_iter().filter(|line| !line.starts_with("problem")).collect()
         };

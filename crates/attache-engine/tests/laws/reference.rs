@@ -1,6 +1,7 @@
-//! The engine again, slow and obviously right: scopes by walking every path, policies sorted for each scope anew, and
-//! the fold done on plain JSON, sentence by sentence. It takes from the engine only what it does not judge: the
-//! topology's links, what each policy is attached to, which levels a kind's hierarchy names, and compiled conditions.
+//! A second implementation of the engine, slow and obviously right: scopes by walking every path, policies sorted again
+//! for each scope, and the fold on plain JSON, one rule after the other. It takes from the engine only what it does not
+//! test: the topology's links, the attachments of each policy, the levels of a kind's hierarchy, and compiled
+//! conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +10,13 @@ use attache_engine::kinds::{
 };
 use attache_engine::text;
 use attache_engine::{Attachment, CelCondition, Engine};
-use attache_engine::{BlockKind, Model, PolicyId};
+use attache_engine::{BlockKind, Model, ObjectRef, PolicyId};
 use attache_engine::{Level, NodeId, Segment};
 use serde_json::{Map, Value, json};
 
 pub type Keys = Vec<String>;
 
-/// Whose value it is.
+/// The owner of a value.
 pub type Owner = (PolicyId, BlockKind, NodeId);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,9 +27,9 @@ pub struct Scope {
 
 #[derive(Debug, PartialEq)]
 pub struct Effective {
-    /// Nothing, if there is nothing in it.
+    /// `None` if it is empty.
     pub spec: Option<Value>,
-    /// Who set each leaf of it.
+    /// The owner of each leaf.
     pub owners: BTreeMap<Keys, Owner>,
 }
 
@@ -63,7 +64,7 @@ impl<'e> Reference<'e> {
         } else if self.is_member(node) {
             for path in self.paths(node) {
                 let nodes = self.with_namespaces(path.iter().copied().filter(|node| self.is_member(*node)));
-                let froms = match self.only_from(&path) {
+                let froms = match self.only_from(&path).filter(|_| self.is_handled(&path)) {
                     Some(namespace) => BTreeSet::from([Some(namespace)]),
                     None => {
                         let holders = self.holders(&nodes);
@@ -77,14 +78,44 @@ impl<'e> Reference<'e> {
         scopes
     }
 
-    /// Every path of the topology that ends at a node. Nothing comes by way of what is not live.
+    /// Whether a controller that handles the kind handles all requests along a path: of Gateways, or of mesh routes.
+    fn is_handled(&self, path: &[NodeId]) -> bool {
+        let (objects, topology) = (self.engine.objects(), self.engine.topology());
+        let controller = |gateway: NodeId| {
+            let spec = plain(objects[topology[gateway].owner.object()?].spec());
+            let class =
+                ObjectRef::new("gateway.networking.k8s.io", "GatewayClass", "", spec["gatewayClassName"].as_str()?);
+            let class = objects.get(objects.find(&class)?)?;
+            Some(plain(class.spec())["controllerName"].as_str()?.to_owned())
+        };
+        path.iter().all(|node| match topology[*node].level {
+            Level::Frontend => self.kind.controllers.mesh,
+            Level::Gateway if self.kind.controllers.references.is_empty() => true,
+            Level::Gateway => controller(*node).is_none_or(|name| {
+                let starts = self.kind.controllers.references.iter().map(ToString::to_string);
+                starts.filter_map(|it| Some(it.strip_suffix('*')?.to_owned())).any(|start| name.starts_with(&start))
+            }),
+            _ => true,
+        })
+    }
+
+    /// Whether no controller handles the policies in a scope: on none of the paths that are the same for this kind.
+    pub fn is_unhandled(&self, scope: &Scope) -> bool {
+        let Some(end) = scope.nodes.last().filter(|end| self.is_member(**end)) else { return false };
+        let is_it = |path: &Vec<NodeId>| {
+            self.with_namespaces(path.iter().copied().filter(|node| self.is_member(*node))) == scope.nodes
+        };
+        !self.paths(*end).iter().filter(|path| is_it(path)).any(|path| self.is_handled(path))
+    }
+
+    /// Every path of the topology that ends at a node. No path passes through a node that receives no requests.
     fn paths(&self, node: NodeId) -> Vec<Vec<NodeId>> {
         let topology = self.engine.topology();
         let arrives = |parent: NodeId| topology.live(parent) || !topology.live(node);
         let mut paths: Vec<Vec<NodeId>> =
             topology.parents(node).iter().filter(|it| arrives(**it)).flat_map(|parent| self.paths(*parent)).collect();
         if topology[node].level == Level::BackendPort {
-            // Those by way of a rule that names the port; else its Service stands alone above it.
+            // The paths through rules that refer to the port; otherwise only its Service is above it.
             let service = topology.whole(node);
             paths.retain(|path| matches!(path[..], [.., rule, _] if self.names(rule, service, node)));
             if paths.is_empty() {
@@ -130,7 +161,7 @@ impl<'e> Reference<'e> {
         self.kind.hierarchy.levels.iter().any(|name| name.level() == level)
     }
 
-    /// A Namespace stands directly above the highest node that lives in it, once.
+    /// A Namespace is directly above the highest node in it, once.
     fn with_namespaces(&self, path: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
         let mut nodes = Vec::new();
         for node in path {
@@ -141,7 +172,7 @@ impl<'e> Reference<'e> {
         nodes
     }
 
-    /// A route of another namespace than the Service it is for, is for clients of its own namespace only.
+    /// A route in another namespace than its Service applies only to clients of its own namespace.
     fn only_from(&self, path: &[NodeId]) -> Option<NodeId> {
         let topology = self.engine.topology();
         path.windows(2).find_map(|pair| {
@@ -151,7 +182,7 @@ impl<'e> Reference<'e> {
         })
     }
 
-    /// The node whose policies hold at a node: a Service in front of routes has those of the Service.
+    /// The node whose policies apply at a node: the frontend of a Service has those of the Service.
     pub fn holder(&self, node: NodeId) -> NodeId {
         match self.engine.topology()[node].level {
             Level::Frontend => self.engine.topology().whole(node),
@@ -182,7 +213,8 @@ impl<'e> Reference<'e> {
     }
 
     fn priority(&self, policy: PolicyId) -> i64 {
-        let [Priority::Number { source: NumberSource::Annotation(name), order }] = &self.kind.order.priority[..] else {
+        let [Priority::Number { source: NumberSource::Annotation(name), order, .. }] = &self.kind.order.priority[..]
+        else {
             return 0;
         };
         let number = self.engine.policy_object(policy).annotation(name).map_or(0, |text| text.parse().unwrap());
@@ -193,13 +225,13 @@ impl<'e> Reference<'e> {
         self.attached.iter().any(|it| it.policy == policy && self.on(it.node).0.contains(it))
     }
 
-    /// The nodes of a scope whose policies meet, the highest first, each once.
+    /// The nodes of a scope that have policies, the highest first, each once.
     fn holders(&self, scope: &[NodeId]) -> Vec<NodeId> {
         let topology = self.engine.topology();
         let last = *scope.last().unwrap();
         let mut holders: Vec<NodeId> = Vec::new();
         for node in scope {
-            // A Direct policy is for the very thing it targets, and its sections.
+            // A Direct policy applies only to its target and the sections of it.
             let meant = self.kind.class == Class::Inherited || topology.whole(*node) == topology.whole(last);
             if meant && !holders.contains(&self.holder(*node)) {
                 holders.push(self.holder(*node));
@@ -215,18 +247,18 @@ impl<'e> Reference<'e> {
         holders.map(|node| self.on(node).0.into_iter().filter(meant).collect()).collect()
     }
 
-    /// Those that would be of the scope, had they been accepted.
+    /// The attachments of a scope that were rejected.
     pub fn rejected(&self, scope: &Scope) -> Vec<&'e Attachment> {
         let meant = |it: &&Attachment| it.from.is_none() || it.from == scope.from;
         self.holders(&scope.nodes).into_iter().flat_map(|node| self.on(node).1).filter(meant).collect()
     }
 
-    /// What is folded after what, the lowest first.
+    /// The blocks in the order of the fold, the lowest first.
     fn turns(&self, scope: &Scope) -> Vec<(&'e Attachment, Block)> {
         let mut turns = Vec::new();
         for mut older_first in self.levels(scope) {
             let older_first: Vec<&Attachment> = match self.kind.same_level() {
-                // The older is the higher of the two.
+                // The older policy is the higher of the two.
                 SameLevel::OldestIsHigher => {
                     older_first.reverse();
                     turns
@@ -252,7 +284,7 @@ impl<'e> Reference<'e> {
 
     // Section 6: the effective policy.
 
-    /// The blocks of a policy: defaults, bare rules (an atomic default), overrides.
+    /// The blocks of a policy: defaults, bare rules (an atomic default, unless a strategy is beside them), overrides.
     pub fn blocks(&self, policy: PolicyId) -> Vec<Block> {
         let mut spec = plain(self.engine.policy_object(policy).spec());
         let spec = spec.as_object_mut().unwrap();
@@ -277,8 +309,8 @@ impl<'e> Reference<'e> {
         let fields = value.as_object_mut().unwrap();
         let strategy = fields.remove("strategy").map(|it| it.as_str().unwrap().to_owned());
         let strategy = match (which, strategy) {
-            (BlockKind::Bare, _) => "atomic".to_owned(),
             (_, Some(named)) => named,
+            (BlockKind::Bare, None) => "atomic".to_owned(),
             (_, None) => self.kind.default_strategy().name().to_owned(),
         };
         let when = fields.remove("when").map(|text| {
@@ -288,10 +320,42 @@ impl<'e> Reference<'e> {
         });
         let texts = |value: Value| value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();
         let remove = fields.remove("remove").map_or(Vec::new(), texts);
-        Block { which, strategy, when, remove, spec: value }
+        let spec = self.without_empty(value, &strategy);
+        Block { which, strategy, when, remove, spec }
+    }
+
+    /// A block without empty groups of rules and lists, if the strategy takes rules as a whole. A block with nothing
+    /// else in it is empty under any strategy.
+    fn without_empty(&self, block: Value, strategy: &str) -> Value {
+        let declared = !self.kind.merging.rules.is_empty();
+        let has_rules = declared || self.kind.merging.strategies.contains(&Strategy::MERGE);
+        let rules = if has_rules {
+            self.rules(&block)
+        } else {
+            self.leaves(&block).into_iter().map(|leaf| (leaf.clone(), at(&block, &leaf).clone())).collect()
+        };
+        let is_group = |path: &Keys| match self.kind.merging.rules.as_slice() {
+            _ if self.is_whole(path) => false,
+            [] => !has_rules || path.len() < 2,
+            declared => declared.iter().any(|rule| fit(rule, path) == PatternFit::Prefix),
+        };
+        let is_empty = |(path, rule): &(Keys, Value)| *rule == json!([]) || *rule == json!({}) && is_group(path);
+        let is_nothing = |it: &(Keys, Value)| is_empty(it) || it.1 == json!({}) && self.is_whole(&it.0);
+        if rules.iter().all(is_nothing) {
+            return json!({});
+        }
+        if !has_rules || strategy == "patch" {
+            return block;
+        }
+        let mut left = json!({});
+        rules.into_iter().filter(|it| !is_empty(it)).for_each(|(path, rule)| put(&mut left, &path, rule));
+        left
     }
 
     pub fn effective(&self, scope: &Scope) -> Effective {
+        if self.is_unhandled(scope) {
+            return Effective { spec: None, owners: BTreeMap::new() };
+        }
         if self.kind.class == Class::Direct {
             return self.direct(scope);
         }
@@ -317,7 +381,7 @@ impl<'e> Reference<'e> {
         Effective { spec: Some(without_nulls(&ep)).filter(|spec| *spec != json!({})), owners }
     }
 
-    /// Of Direct policies the most specific one counts alone, though it may say nothing.
+    /// Of Direct policies, only the most specific one counts, even if it sets nothing.
     fn direct(&self, scope: &Scope) -> Effective {
         let Some(only) = self.levels(scope).into_iter().flatten().next() else {
             return Effective { spec: None, owners: BTreeMap::new() };
@@ -330,9 +394,10 @@ impl<'e> Reference<'e> {
 
     fn merge(&self, ep: &Value, block: &Value, strategy: &str, overrides: bool) -> Value {
         match (strategy, overrides) {
+            _ if *block == json!({}) => ep.clone(),
             (_, false) if *ep == json!({}) => block.clone(),
-            ("atomic", false) => ep.clone(),
-            ("atomic", true) => block.clone(),
+            ("atomic" | "none", false) => ep.clone(),
+            ("atomic" | "none", true) => block.clone(),
             ("merge", false) => self.put_rules(ep, block, |has| !has),
             ("merge", true) => self.put_rules(ep, block, |_| true),
             ("patch", false) => self.merge_patch(block, ep, &[]),
@@ -341,19 +406,19 @@ impl<'e> Reference<'e> {
         }
     }
 
-    /// `ep` with the rules of `block`, where `wanted` may look whether `ep` has one in its place already.
+    /// `ep` with the rules of `block`. `wanted` gets whether `ep` has a value at the path of a rule.
     fn put_rules(&self, ep: &Value, block: &Value, wanted: impl Fn(bool) -> bool) -> Value {
         let mut after = ep.clone();
         for (path, rule) in self.rules(block) {
-            if wanted(stands_in_the_way(ep, &path)) {
+            if wanted(blocks_path(ep, &path)) {
                 put(&mut after, &path, rule);
             }
         }
         after
     }
 
-    /// RFC 7386, where maps that are declared whole are values, and a null stays, as a mark: what one policy removes
-    /// nobody above it fills in again.
+    /// RFC 7386, except that maps that are declared whole are values, and a null stays as a mark: no higher policy
+    /// fills in what a policy removed.
     fn merge_patch(&self, target: &Value, patch: &Value, path: &[String]) -> Value {
         let Value::Object(fields) = patch else { return patch.clone() };
         if self.is_whole(path) {
@@ -368,8 +433,8 @@ impl<'e> Reference<'e> {
         Value::Object(result)
     }
 
-    /// A block without the rules that are named, and without what is at a dotted path, unless that is inside of a rule
-    /// and rules are what the kind merges.
+    /// A block without the named rules, and without values at dotted paths, unless the path leads into a rule and the
+    /// kind merges rules.
     fn without(&self, block: &Value, names: &[&str]) -> Value {
         let declared = !self.kind.merging.rules.is_empty();
         let parts = if declared || self.kind.merging.strategies.contains(&Strategy::MERGE) {
@@ -391,7 +456,8 @@ impl<'e> Reference<'e> {
         left
     }
 
-    /// What `merge` calls a rule: at the declared paths; else each top-level field, and each entry of a map there.
+    /// The rules of a block: the values at the declared paths; otherwise each top-level field, and each entry of a
+    /// top-level map.
     pub fn rules(&self, block: &Value) -> Vec<(Keys, Value)> {
         fn walk(reference: &Reference, path: &[String], value: &Value, found: &mut Vec<(Keys, Value)>) {
             let deeper = match reference.kind.merging.rules.as_slice() {
@@ -412,7 +478,7 @@ impl<'e> Reference<'e> {
         found
     }
 
-    /// Scalars, lists, maps that are whole, and maps with nothing in them.
+    /// Scalars, lists, maps that are declared whole, and empty maps.
     pub fn leaves(&self, value: &Value) -> Vec<Keys> {
         fn walk(reference: &Reference, path: &[String], value: &Value, found: &mut Vec<Keys>) {
             match value.as_object().filter(|map| !map.is_empty() && !reference.is_whole(path)) {
@@ -429,7 +495,7 @@ impl<'e> Reference<'e> {
         found
     }
 
-    /// Who owns each leaf of what came of a merge: whoever had it of the two, and if both had, who wins.
+    /// The owner of each leaf after a merge: that of the side that has it, and if both have it, that of the winner.
     fn owners(
         &self,
         after: &Value,
@@ -481,10 +547,10 @@ pub fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// Whether there is a value at a path, or something on the way to it that cannot hold one.
-fn stands_in_the_way(value: &Value, path: &[String]) -> bool {
+/// Whether there is a value at a path, or a value above it that is not a map.
+fn blocks_path(value: &Value, path: &[String]) -> bool {
     match (value, path) {
-        (Value::Object(map), [key, rest @ ..]) => map.get(key).is_some_and(|value| stands_in_the_way(value, rest)),
+        (Value::Object(map), [key, rest @ ..]) => map.get(key).is_some_and(|value| blocks_path(value, rest)),
         _ => true,
     }
 }

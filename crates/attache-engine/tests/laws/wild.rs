@@ -1,4 +1,4 @@
-//! Documents that make no sense: the engine answers what it can.
+//! Meaningless documents: the engine answers what it can.
 
 use attache_engine::Engine;
 use attache_engine::Objects;
@@ -12,7 +12,7 @@ use crate::answer::answer;
 use crate::world::worlds;
 use crate::{config, objects};
 
-/// Words that mean something somewhere.
+/// Words with a meaning somewhere.
 const WORDS: &[&str] = &[
     "",
     "*",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use attache_answers::audit::{AuditDocument, AuditLevel, AuditQuery, PolicyRequirement, audit, is_date};
+use attache_answers::audit::{AuditDocument, AuditLevel, AuditQuery, AuditRequirement, audit, is_date};
 use attache_engine::Problem;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -17,14 +17,14 @@ use crate::render::Screen;
 use crate::render::audit::write_result;
 use crate::verdict::Verdict;
 
-/// Show what lacks a policy that it should have
+/// Show objects that lack a required policy
 ///
-/// A requirement is a policy kind, or a kind and a rule of it: `AuthPolicy`, `AuthPolicy:rules.authentication`. Whatever
-/// it is about must have it in force in every scope, whoever set it. Of kinds with one name the one that there are
-/// policies of is meant; else it takes the group: `RateLimitPolicy.kuadrant.io`. Several requirements, with exceptions
-/// that carry a reason and an end, come from a file.
+/// A requirement is a policy kind, or a kind and one of its rules: `AuthPolicy`, `AuthPolicy:rules.authentication`.
+/// Every effective target must have it in force in every scope (a scope is a path from a GatewayClass to the target).
+/// If two systems have a kind of this name, add the group: `RateLimitPolicy.kuadrant.io`. A file can contain several
+/// requirements, and exceptions with a reason and an end date.
 ///
-/// Exit code 1 if anything lacks what is required.
+/// Exit code 1 if an object lacks a required policy.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,36 +39,41 @@ A file of requirements:
     exceptions:
     - {object: HTTPRoute/shop/health, reason: has nothing to hide, until: 2027-03-31}
 
-Exit code 2 if it could not be looked at: a kind, a namespace or a level that is not there.")]
+Exit code 2 if a requirement could not be checked: its kind, namespace or level does not exist.")]
 pub struct AuditCommand {
-    /// What must be in force
+    /// The policy that must be in force
     #[arg(long, value_name = "KIND[:RULE]")]
     require: Vec<String>,
-    /// On what; the effective targets of the kind if nothing is said
+    /// The level at which it must be in force; by default, the effective targets of the kind
     #[arg(long, value_name = "LEVEL", value_parser = levels())]
     on: Option<AuditLevel>,
     /// A file with requirements and exceptions
     #[arg(long, value_name = "FILE")]
     requirements: Option<PathBuf>,
-    /// The day for which exceptions are looked at, if it is not today
+    /// The date on which exceptions must be valid; by default, today
     #[arg(long, value_name = "YYYY-MM-DD")]
     date: Option<String>,
-    /// How to show it; `wide` cuts nothing, `name` lists what lacks something
+    /// Output format; `wide` shortens nothing, `name` lists the objects that lack a policy
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
 }
 
-/// How many are shown before the rest is only counted.
+/// The number of objects that are listed before the rest is only counted.
 const MOST: usize = 20;
 
 impl AuditCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let query =
-            AuditQuery { requirements: self.requirements()?, date: self.date()?, namespace: global.namespace.clone() };
+        let query = AuditQuery {
+            requirements: self.requirements()?,
+            date: self.date()?,
+            namespace: global.namespace.clone(),
+            // In a cluster, a parent that is not there is known not to exist.
+            counts_unknown: global.cluster.strict && !global.reads_cluster(),
+        };
         let input = Input::read_in_namespace(global, screen)?;
         let document = audit(&input.snapshot, &query)?;
         self.write(&document, screen)?;
-        Ok(if document.is_satisfied() { input.verdict() } else { Verdict::No })
+        Ok(if document.is_satisfied() { input.verdict() } else { input.verdict().max(Verdict::No) })
     }
 
     fn write(&self, document: &AuditDocument, screen: &mut Screen) -> io::Result<()> {
@@ -95,24 +100,24 @@ impl AuditCommand {
     }
 
     /// The requirements of the command line and of the file.
-    fn requirements(&self) -> Result<Vec<PolicyRequirement>, Failure> {
+    fn requirements(&self) -> Result<Vec<AuditRequirement>, Failure> {
         let words = self.require.iter();
-        let mut all: Vec<PolicyRequirement> = words.map(|word| PolicyRequirement::parse(word, self.on)).collect();
+        let mut all: Vec<AuditRequirement> = words.map(|word| AuditRequirement::parse(word, self.on)).collect();
         if let Some(file) = &self.requirements {
             all.extend(read(file)?);
         }
         if all.is_empty() {
-            let help = "say what with `--require KIND[:RULE]` or `--requirements FILE`";
-            return Err(Problem::error("nothing is required").help(help).into());
+            let help = "name a policy with `--require KIND[:RULE]`, or a file with `--requirements FILE`";
+            return Err(Problem::error("no requirement given").help(help).into());
         }
         Ok(all)
     }
 
-    /// The date that is given, or today.
+    /// The given date, or today.
     fn date(&self) -> Result<String, Failure> {
         match &self.date {
             Some(date) if is_date(date) => Ok(date.clone()),
-            Some(other) => Err(Problem::error(format!("`{other}` is not a day")).help("write YYYY-MM-DD").into()),
+            Some(other) => Err(Problem::error(format!("`{other}` is not a date")).help("write YYYY-MM-DD").into()),
             None => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 let today = jiff::Timestamp::from_second(now.as_secs().try_into().unwrap_or(0)).unwrap_or_default();
@@ -122,11 +127,11 @@ impl AuditCommand {
     }
 }
 
-fn read(file: &Path) -> Result<Vec<PolicyRequirement>, Failure> {
+fn read(file: &Path) -> Result<Vec<AuditRequirement>, Failure> {
     let name: Arc<str> = file.display().to_string().into();
     let text =
         fs::read_to_string(file).map_err(|error| Problem::error(format!("cannot be read: {error}")).in_file(&name))?;
-    Ok(PolicyRequirement::read(&name, &text)?)
+    Ok(AuditRequirement::read(&name, &text)?)
 }
 
 fn levels() -> impl TypedValueParser<Value = AuditLevel> {

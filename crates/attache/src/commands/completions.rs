@@ -9,10 +9,10 @@ use crate::invocation::Program;
 use crate::render::Screen;
 use crate::verdict::Verdict;
 
-/// Print a script that teaches your shell to complete what you type
+/// Print a script for shell completion
 ///
-/// Commands, options, kinds, and the names of objects in the files that the line names with `-f`. kubectl completes for its plugins if a link
-/// `kubectl_complete-attache` to this program is on the path.
+/// It completes commands, options, kinds, and the names of objects in the cluster or in the files of `-f`. kubectl
+/// completes its plugins if a link `kubectl_complete-attache` to this program is on the path.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +35,7 @@ impl CompletionsCommand {
     pub fn run(&self, screen: &mut Screen) -> Result<Verdict, Failure> {
         if screen.invocation.program != Program::Attache {
             let help = "link this program as `kubectl_complete-attache` too, beside `kubectl-attache`";
-            return Err(Problem::error("kubectl completes for its plugins").help(help).into());
+            return Err(Problem::error("a kubectl plugin has no completion script of its own").help(help).into());
         }
         match self.shell {
             Shell::Bash => write_script(&Bash, screen)?,
@@ -46,8 +46,8 @@ impl CompletionsCommand {
     }
 }
 
-/// The variable that the scripts set when they ask for completions. `COMPLETE`, which clap would use, may be set for
-/// another program.
+/// The variable that the scripts set to request completions. `COMPLETE`, which clap would use, may be set for another
+/// program.
 pub const VARIABLE: &str = "_ATTACHE_COMPLETE";
 
 fn write_script(shell: &dyn EnvCompleter, out: &mut dyn Write) -> io::Result<()> {

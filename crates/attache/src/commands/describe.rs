@@ -5,16 +5,17 @@ use clap::{Args, ValueEnum};
 
 use crate::arguments::{Global, object};
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, answered};
 use crate::render::Screen;
 use crate::render::describe::DescribeView;
+use crate::render::reported;
 use crate::verdict::Verdict;
 
 /// Show everything about one object on one screen
 ///
-/// Of an object: where it stands in the topology, the policies attached to it and those it inherits, what they come to,
-/// its status, and what is wrong. Of a policy: how its kind works, its targets, what it says, where it is in force and
-/// who beats it where. In the end, the commands that tell more.
+/// For an object: its parents and children, the policies attached to it and those it inherits, their effective policy,
+/// its status, and its problems. For a policy: a summary of its kind, its targets, its spec, where it is in force and
+/// which policies override it. At the end, commands with more detail.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +27,7 @@ pub struct DescribeCommand {
     /// The object, or the policy
     #[arg(value_name = "OBJECT", num_args = 1..=2, required = true)]
     object: Vec<String>,
-    /// How to show it; `wide` cuts nothing
+    /// Output format; `wide` shortens nothing
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<DescribeFormat>,
 }
@@ -38,15 +39,17 @@ enum DescribeFormat {
     Json,
 }
 
-/// How many names are shown before the rest is only counted, and how many lines of what is in force.
+/// The number of names, and of lines of an effective policy, that are shown before the rest is only counted.
 const MOST: usize = 6;
 const MOST_LINES: usize = 10;
 
 impl DescribeCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global, screen)?;
+        let input = Input::read_about(&self.object, global, screen)?;
         let query = DescribeQuery { object: object(&self.object)?, namespace: global.namespace.clone() };
-        let description = describe(&input.snapshot, &query)?;
+        input.limit_unknown(&query.object, global, screen);
+        input.add_reported(Some(&query.object), global, screen);
+        let description = answered(describe(&input.snapshot, &query), screen)?;
         self.write(&description, screen)?;
         Ok(input.verdict())
     }
@@ -62,8 +65,10 @@ impl DescribeCommand {
             }
         };
         match description {
-            Description::Object(object) => view.object(object, screen),
-            Description::Policy(policy) => view.policy(policy, screen),
+            Description::Object(object) => view.object(object, screen)?,
+            Description::Policy(policy) => view.policy(policy, screen)?,
         }
+        let reported = std::mem::take(&mut screen.reported);
+        reported::write(&reported, screen)
     }
 }

@@ -6,22 +6,23 @@ use clap::Args;
 use super::Format;
 use crate::arguments::{Global, optional_object};
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, answered};
 use crate::render::Screen;
 use crate::render::effective::{write_group, write_nothing};
+use crate::render::reported;
 use crate::render::style::{DIM, paint};
 use crate::verdict::Verdict;
 
-/// How many answers, names or lost values are shown before the rest is only counted.
+/// The number of answers, names or lost values that are shown before the rest is only counted.
 const MOST: usize = 6;
 
-/// Show the effective policies: what is in force, and who set each value
+/// Show the effective policies: what is in force, and the origin of each value
 ///
-/// For every place where a policy can take effect, the policies that meet there are folded into one. Places with the
-/// same answer are shown together. Below each answer is what lost, and why.
+/// Policies on a path from a GatewayClass to a rule or backend (a scope) are merged into one effective policy. Scopes
+/// with the same result are shown together. Below each result are the values that were overridden, and by which policy.
 ///
-/// With a route, rule or backend: what is in force on requests that pass through it. With a gateway, listener or class:
-/// what it gives to everything below that has no policies of its own. With a namespace: what is in force in it.
+/// For a route, rule or backend: what applies to requests that pass through it. For a Gateway, listener or
+/// GatewayClass: what everything below inherits unless it has policies of its own. For a Namespace: what applies in it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,26 +31,30 @@ Examples:
   attache effective gateway/main --kind retrypolicy -f manifests/
   attache effective -o json -f manifests/ | jq '.items[].spec'")]
 pub struct EffectiveCommand {
-    /// Only what is in force here
+    /// Only policies in force on this object
     #[arg(value_name = "OBJECT", num_args = 0..=2)]
     object: Vec<String>,
     /// Only policies of this kind
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// How to show it; `wide` cuts nothing, `name` lists the policies that are in force
+    /// Output format; `wide` shortens nothing, `name` lists the policies that are in force
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
 }
 
 impl EffectiveCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global, screen)?;
+        let input = Input::read_about(&self.object, global, screen)?;
         let query = EffectiveQuery {
             object: optional_object(&self.object)?,
             kind: self.kind.clone(),
             namespace: global.namespace.clone(),
         };
-        let effective = EffectivePolicies::find(&input.snapshot, &query)?;
+        if let Some(object) = &query.object {
+            input.limit_unknown(object, global, screen);
+        }
+        input.add_reported(query.object.as_ref(), global, screen);
+        let effective = answered(EffectivePolicies::find(&input.snapshot, &query), screen)?;
         match self.output {
             Some(Format::Json) => screen.json(&effective.list())?,
             Some(Format::Yaml) => screen.yaml(&effective.list())?,
@@ -95,6 +100,7 @@ impl EffectiveCommand {
             };
             write_nothing(effective.nothing_in_force(), &place, screen)?;
         }
-        Ok(())
+        let reported = std::mem::take(&mut screen.reported);
+        Ok(reported::write(&reported, screen)?)
     }
 }

@@ -14,13 +14,13 @@ use crate::render::effective::write_nothing;
 use crate::render::explain::{ExplainView, write_not_set};
 use crate::verdict::Verdict;
 
-/// Explain why: all that policies say of an object, who won, and what lost to whom
+/// Explain why: every policy that applies to an object, which value won, and which were overridden
 ///
-/// For each kind of policy, every block that reaches the object, the strongest first, with what lost struck out; then
-/// what they come to together, with who set it on every line. Places with the same answer are shown together.
+/// For each policy kind, every block that reaches the object, the strongest first, with overridden values struck out; then
+/// the effective policy, with the origin of each line. Scopes with the same result are shown together.
 ///
-/// With a field, only what is said of that. It is a dotted path, or the end of one: `retry.attempts`, `attempts`, the
-/// name of a rule.
+/// With a field, only that field. It is a dotted path, or the end of one: `retry.attempts`, `attempts`, the name of a
+/// rule.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,22 +35,24 @@ pub struct ExplainCommand {
     /// Only policies of this kind
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Show how the policies are folded, one block after the other, the lowest first
+    /// Show how the policies are merged, one block after the other, the lowest first
     #[arg(long)]
     steps: bool,
-    /// How to show it; `wide` cuts nothing, `name` lists the policies that are in force
+    /// Output format; `wide` shortens nothing, `name` lists the policies that are in force
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
 }
 
-/// How many answers or names are shown before the rest is only counted, and how many lines of one block.
+/// The number of answers or names, and of lines of one block, that are shown before the rest is only counted.
 const MOST: usize = 6;
 const MOST_LINES: usize = 16;
 
 impl ExplainCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global, screen)?;
-        let explanation = answered(explain(&input.snapshot, &self.query(global)?), screen)?;
+        let input = Input::read_about(&self.words, global, screen)?;
+        let query = self.query(global, &input)?;
+        input.limit_unknown(&query.object, global, screen);
+        let explanation = answered(explain(&input.snapshot, &query), screen)?;
         match self.output {
             Some(Format::Json) => screen.json(&explanation)?,
             Some(Format::Yaml) => screen.yaml(&explanation)?,
@@ -59,18 +61,21 @@ impl ExplainCommand {
             }
             None | Some(Format::Wide) => self.write(&explanation, screen)?,
         }
-        // Whether a policy sets the field is a question, too.
+        // The user may ask whether a policy sets the field at all.
         let is_missing = explanation.field.is_some() && explanation.items.is_empty();
-        Ok(if is_missing { Verdict::No } else { input.verdict() })
+        Ok(if is_missing { input.verdict().max(Verdict::No) } else { input.verdict() })
     }
 
-    fn query(&self, global: &Global) -> Result<ExplainQuery, Failure> {
+    fn query(&self, global: &Global, input: &Input) -> Result<ExplainQuery, Failure> {
         let (object, rest) = ObjectQuery::parse_words(&self.words)?;
         let field = match rest {
             [] => None,
+            [more] | [_, more, ..] if is_object(more, global, input) => {
+                return Err(Problem::error(format!("unexpected argument `{more}`")).help("give one object").into());
+            }
             [field] => Some(Path::parse(field)),
             [_, more, ..] => {
-                let problem = Problem::error(format!("`{more}` is too much"));
+                let problem = Problem::error(format!("unexpected argument `{more}`"));
                 return Err(problem.help("give one object and one field").into());
             }
         };
@@ -102,4 +107,10 @@ impl ExplainCommand {
             }
         }
     }
+}
+
+/// Whether a word that may be a field names an object of the input.
+fn is_object(word: &str, global: &Global, input: &Input) -> bool {
+    let object = word.parse::<ObjectQuery>();
+    object.is_ok_and(|object| input.snapshot.find(&object, global.namespace.as_deref()).is_ok())
 }

@@ -12,10 +12,10 @@ use crate::render::get::{write_kinds, write_policies, write_scopes};
 use crate::render::style::{DIM, paint};
 use crate::verdict::Verdict;
 
-/// List what is there, one line each
+/// List policies, policy kinds or scopes, one line each
 ///
 /// `policies`: every policy, what it targets and whether it is in force. `kinds`: the policy kinds that are known, and how
-/// they work. `scopes`: every path from a root to an effective target, and the policies in force at its end.
+/// they work. `scopes`: every path from a Gateway to a rule or backend, and the policies in force along it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,20 +27,20 @@ Examples:
   attache get scopes --kind retrypolicy -f manifests/")]
 pub struct GetCommand {
     #[arg(value_name = "policies|kinds|scopes", hide_possible_values = true)]
-    what: Listed,
+    what: ListSubject,
     /// Only this kind of policy, by its kind, plural or short name
     #[arg(value_name = "KIND")]
     name: Option<String>,
     /// Only this kind of policy
     #[arg(long, value_name = "KIND", conflicts_with = "name")]
     kind: Option<String>,
-    /// How to show it; `wide` shows more columns
+    /// Output format; `wide` shows more columns
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Listed {
+enum ListSubject {
     #[value(alias = "policy")]
     Policies,
     #[value(alias = "kind")]
@@ -49,14 +49,14 @@ enum Listed {
     Scopes,
 }
 
-/// How many scopes are shown before the rest is only counted.
+/// The number of scopes that are shown before the rest is only counted.
 const MOST: usize = 50;
 
 impl GetCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let input = match self.what {
-            Listed::Kinds => Input::read_or_empty(global, screen)?,
-            Listed::Policies | Listed::Scopes => Input::read(global, screen)?,
+            ListSubject::Kinds => Input::read_or_empty(global, screen)?,
+            ListSubject::Policies | ListSubject::Scopes => Input::read(global, screen)?,
         };
         if self.output == Some(Format::Wide) {
             screen.widen();
@@ -64,9 +64,12 @@ impl GetCommand {
         let kind = self.name.clone().or_else(|| self.kind.clone());
         let query = GetQuery { kind, namespace: global.namespace.clone() };
         match self.what {
-            Listed::Policies => self.policies(&input, &query, screen)?,
-            Listed::Kinds => self.kinds(&input, &query, screen)?,
-            Listed::Scopes => self.scopes(&Scopes::find(&input.snapshot, &query)?, screen)?,
+            ListSubject::Policies => self.policies(&input, &query, screen)?,
+            ListSubject::Kinds => {
+                screen.unknown.clear();
+                self.kinds(&input, &query, screen)?;
+            }
+            ListSubject::Scopes => self.scopes(&Scopes::find(&input.snapshot, &query)?, screen)?,
         }
         Ok(input.verdict())
     }

@@ -2,7 +2,7 @@ use attache_answers::did_you_mean;
 use attache_answers::lint::{FindingDocument, FindingList, lint};
 use attache_engine::lint::{RULES, Rule};
 use attache_engine::nearest;
-use attache_engine::{Problem, Severity};
+use attache_engine::{Problem, Severity, Unknown};
 use clap::{Args, ValueEnum};
 
 use crate::arguments::Global;
@@ -13,14 +13,13 @@ use crate::render::lint::{LintView, write_explanation, write_rules};
 use crate::render::sarif::sarif_log;
 use crate::verdict::Verdict;
 
-/// Find problems: what is wrong, and what has no effect
+/// Find mistakes, and policies and references that have no effect
 ///
-/// References to what does not exist, grants that are missing, routes that attach nowhere, policies that never win,
-/// conditions that never hold, statuses that are not true, and more: `--rules` lists it all, `--explain ID` says what
-/// one of it means.
+/// References to objects that do not exist, missing ReferenceGrants, routes that attach to no listener, policies that
+/// are always overridden, conditions that never hold, wrong statuses, and more: `--rules` lists all rules, `--explain
+/// ID` explains one.
 ///
-/// An object can ask to leave a finding as it is, with a reason, by the annotation
-/// `attache.dev/lint-ignore: "ID: REASON; ID: REASON"`.
+/// The annotation `attache.dev/lint-ignore: "ID: REASON; ID: REASON"` on an object suppresses findings.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,19 +28,19 @@ Examples:
   attache lint --fail-on warning -o github -f manifests/
   attache lint -o sarif -f manifests/ > lint.sarif")]
 pub struct LintCommand {
-    /// Say what a rule means, with an example
+    /// Explain a rule, with an example
     #[arg(long, value_name = "ID", exclusive = true)]
     explain: Option<String>,
     /// List the rules
     #[arg(long, exclusive = true)]
     rules: bool,
-    /// Exit with 1 if there is a finding as bad as this or worse
+    /// Exit with 1 if there is a finding of this severity or higher
     #[arg(long, value_name = "LEVEL", default_value = "error")]
     fail_on: FailOn,
-    /// Show what is suppressed too, with the reason
+    /// Show suppressed findings too, with the reason
     #[arg(long)]
     show_suppressed: bool,
-    /// How to show it; `wide` cuts nothing, `github` annotates the files of a pull request
+    /// Output format; `wide` shortens nothing, `github` annotates the files of a pull request
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<LintFormat>,
 }
@@ -63,7 +62,7 @@ enum LintFormat {
     Github,
 }
 
-/// How many findings of one rule are shown before the rest is only counted.
+/// The number of findings of one rule that are shown before the rest is only counted.
 const MOST: usize = 10;
 
 impl LintCommand {
@@ -77,10 +76,17 @@ impl LintCommand {
             return Ok(Verdict::Fine);
         }
         let input = Input::read_silently(global, screen)?;
+        // All others have findings.
+        screen.unknown.retain(|it| matches!(it, Unknown::Class { .. }));
+        global.namespace.as_ref().map_or(Ok(()), |namespace| input.snapshot.check_namespace(namespace))?;
         let list = lint(&input.snapshot, global.namespace.as_deref());
         self.write(&list, screen)?;
-        // Of an input that could not be read at all, nothing can be said.
-        if list.objects == 0 { Err(Failure::Shown) } else { Ok(self.verdict(&list.items)) }
+        // If the input could not be read at all, the result is unknown.
+        match self.verdict(&list.items) {
+            _ if list.objects == 0 => Err(Failure::Shown),
+            Verdict::No if input.snapshot.is_incomplete() => Ok(Verdict::Incomplete),
+            verdict => Ok(verdict),
+        }
     }
 
     fn write(&self, list: &FindingList, screen: &mut Screen) -> Result<(), Failure> {
@@ -89,7 +95,7 @@ impl LintCommand {
         match self.output {
             Some(LintFormat::Json) => screen.json(&self.shown(list))?,
             Some(LintFormat::Yaml) => screen.yaml(&self.shown(list))?,
-            // Its readers know what to do with suppressed findings.
+            // SARIF has a field for suppressed findings.
             Some(LintFormat::Sarif) => screen.json(&sarif_log(&list.items))?,
             Some(LintFormat::Github) => view.write_github(screen)?,
             None | Some(LintFormat::Wide) => view.write(screen)?,

@@ -15,6 +15,8 @@ pub struct ManCommand {
 
 impl ManCommand {
     pub fn run(&self, definition: clap::Command) -> Result<Verdict, Failure> {
+        // Man pages have the text of the long help, but clap_mangen leaves out what the short help hides.
+        let definition = definition.mut_args(|argument| argument.hide_short_help(false));
         let written =
             std::fs::create_dir_all(&self.folder).and_then(|()| clap_mangen::generate_to(definition, &self.folder));
         written.map(|()| Verdict::Fine).map_err(|error| {

@@ -1,7 +1,8 @@
-//! One file per command.
+//! One file for each command.
 
 pub mod audit;
 pub mod completions;
+pub mod controller;
 pub mod describe;
 pub mod effective;
 pub mod explain;
@@ -11,6 +12,7 @@ pub mod man;
 pub mod plan;
 pub mod reach;
 pub mod request;
+pub mod serve;
 pub mod status;
 pub mod test;
 pub mod topology;
@@ -19,7 +21,7 @@ pub mod watch;
 
 use clap::ValueEnum;
 
-/// How to print an answer, if not for a person.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     Wide,

@@ -1,11 +1,12 @@
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use attache_answers::change::new_problems;
 use attache_answers::plan::{PlanDocument, PlanQuery, plan};
-use attache_answers::{ObjectQuery, QueryError, Snapshot};
+use attache_answers::{ObjectQuery, QueryError, Snapshot, first_of};
 use attache_engine::text::Reading;
-use attache_engine::{Object, Problem};
+use attache_engine::{Object, ObjectRef, Problem};
 use clap::{Args, ValueEnum};
 
 use crate::arguments::Global;
@@ -13,18 +14,18 @@ use crate::failure::Failure;
 use crate::input::Input;
 use crate::render::Screen;
 use crate::render::plan::{PlanView, write_markdown};
-use crate::render::problem::show_some;
+use crate::render::problem::{show, show_some};
 use crate::source;
 use crate::verdict::Verdict;
 
-/// Show what would change: each effective policy before and after, and how many routes and backends it affects
+/// Show what a change would affect: each effective policy before and after, and the number of routes and backends
 ///
-/// The state before is the cluster, or what `-f` names. `--apply` adds objects to it, or puts them in the place of those with the same
-/// name; `--delete` takes objects away, with a Namespace all that lives in it, and with a CRD all objects of its kind. New
-/// objects without a creationTimestamp count as the newest.
+/// The state before is the cluster, or what `-f` names. `--apply` adds objects, or replaces those with the same name.
+/// `--delete` removes objects: with a Namespace all objects in it, with a CRD all objects of its kind. New objects without
+/// a creationTimestamp count as the newest.
 ///
-/// Exit codes are those of `kubectl diff`: 0 nothing changes, 1 something does, 2 it could not be worked out, or not from
-/// all of the input.
+/// Exit codes are those of `kubectl diff`: 0 nothing changes, 1 something changes, 2 the change could not be computed, or
+/// part of the input could not be read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +40,7 @@ pub struct PlanCommand {
     /// Objects to delete
     #[arg(long, value_name = "OBJECT", num_args = 1..)]
     delete: Vec<String>,
-    /// How to show it; `wide` cuts nothing, `markdown` is for a comment on a pull request
+    /// Output format; `wide` shortens nothing, `markdown` is for a comment on a pull request
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<PlanFormat>,
 }
@@ -52,7 +53,7 @@ enum PlanFormat {
     Json,
 }
 
-/// How many names and leaves are shown before the rest is only counted.
+/// The number of names and leaves that are shown before the rest is only counted.
 const MOST: usize = 12;
 
 impl PlanCommand {
@@ -62,6 +63,9 @@ impl PlanCommand {
         let Reading { objects, problems } = self.applied(global)?;
         let delete =
             self.delete.iter().map(|object| object.parse()).collect::<Result<Vec<ObjectQuery>, QueryError>>()?;
+        if let Some(problem) = self.kept(global, &before, &objects).filter(|_| !global.quiet) {
+            show(&problem);
+        }
         let query = PlanQuery { apply: objects, delete, namespace: global.namespace.clone() };
         let (document, report) = plan(&before.snapshot, &mut engine, query)?;
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
@@ -78,7 +82,7 @@ impl PlanCommand {
     fn check(&self, global: &Global) -> Result<(), Failure> {
         if self.apply.is_empty() && self.delete.is_empty() {
             let help = "name files with `--apply`, or objects with `--delete`";
-            return Err(Problem::error("there is no change to look at").help(help).into());
+            return Err(Problem::error("no change given").help(help).into());
         }
         let is_stdin = |file: &PathBuf| file == Path::new("-");
         if self.apply.iter().any(is_stdin) && global.files.iter().any(is_stdin) {
@@ -88,14 +92,14 @@ impl PlanCommand {
         Ok(())
     }
 
-    /// The objects that are applied. If a part of them cannot be read, the plan would be about another change.
+    /// The objects that are applied. If a part of them cannot be read, the command fails: the plan would be wrong.
     fn applied(&self, global: &Global) -> Result<Reading, Failure> {
         if self.apply.is_empty() {
             return Ok(Reading::default());
         }
         let mut reading = source::load(&self.apply, global.quiet, |_, _| false);
         if let (true, Some(namespace)) = (global.reads_cluster(), &global.namespace) {
-            // As kubectl does: what names no namespace goes into that of the context.
+            // As in kubectl, objects without a namespace are created in that of the context.
             let names_none = |object: &&mut Object| object.body.at(&["metadata", "namespace"]).is_none();
             let namespaced = |object: &&mut Object| !object.id.namespace.is_empty();
             for object in reading.objects.iter_mut().filter(namespaced).filter(names_none) {
@@ -107,6 +111,25 @@ impl PlanCommand {
             return Err(Failure::Shown);
         }
         Ok(reading)
+    }
+
+    /// Objects that a new version of a folder no longer contains. They are not deleted, as with `kubectl apply`, but
+    /// users who compare two folders want to know.
+    fn kept(&self, global: &Global, before: &Input, applied: &[Object]) -> Option<Problem> {
+        if global.reads_cluster() || self.apply.is_empty() || !self.apply.iter().all(|path| path.is_dir()) {
+            return None;
+        }
+        let applied: HashSet<&ObjectRef> = applied.iter().map(|object| &object.id).collect();
+        let existing = before.snapshot.engine.objects();
+        let kept: Vec<&ObjectRef> =
+            existing.iter().map(|(_, object)| &object.id).filter(|id| !applied.contains(id)).collect();
+        // A folder that has few of the objects is a change, not a new version.
+        let is_new_version = kept.len() * 2 <= existing.len();
+        (is_new_version && !kept.is_empty()).then(|| {
+            let names = first_of(kept.iter(), 5);
+            let message = format!("objects that are not in `--apply` are not deleted: {names}");
+            Problem::warning(message).help("to plan that too, add `--delete OBJECT…`")
+        })
     }
 
     fn write(&self, plan: &PlanDocument, screen: &mut Screen) -> Result<(), Failure> {

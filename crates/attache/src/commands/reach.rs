@@ -11,10 +11,10 @@ use crate::render::Screen;
 use crate::render::reach::ReachView;
 use crate::verdict::Verdict;
 
-/// Show where a policy applies, what it affects, and what overrides it where
+/// Show where a policy applies, what it affects, and which policies override it
 ///
-/// First how many gateways, listeners, routes, rules and backends feel it; then where which part of it is in force, and
-/// who took the rest there.
+/// First how many gateways, listeners, routes, rules and backends it affects; then where each of its rules is in force, and
+/// which policies override it elsewhere.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,19 +28,20 @@ pub struct ReachCommand {
     /// Only this rule of it: its name or its dotted path
     #[arg(long, value_name = "RULE")]
     rule: Option<String>,
-    /// How to show it; `wide` cuts nothing, `name` lists what it affects
+    /// Output format; `wide` shortens nothing, `name` lists the affected objects
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
 }
 
-/// How many names, or lost values, are shown before the rest is only counted.
+/// The number of names, or lost values, that are shown before the rest is only counted.
 const MOST: usize = 8;
 
 impl ReachCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read(global, screen)?;
+        let input = Input::read_about(&self.policy, global, screen)?;
         let query =
             ReachQuery { policy: object(&self.policy)?, rule: self.rule.clone(), namespace: global.namespace.clone() };
+        input.limit_unknown(&query.policy, global, screen);
         let reach = answered(reach(&input.snapshot, &query), screen)?;
         match self.output {
             Some(Format::Json) => screen.json(&reach)?,

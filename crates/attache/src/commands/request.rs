@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use attache_answers::request::{Receiver, RequestQuery, request};
 use attache_answers::{QueryError, first_of};
 use attache_engine::Problem;
-use attache_engine::request::Request;
+use attache_engine::request::{Request, RequestOutcome};
 use clap::{Args, ValueEnum};
 
 use crate::arguments::Global;
@@ -13,13 +13,13 @@ use crate::render::Screen;
 use crate::render::request::write_request;
 use crate::verdict::Verdict;
 
-/// Predict which gateway, listener, route, rule and backends serve a request, and the policies on that way
+/// Predict which gateway, listener, route, rule and backends serve a request, and which policies apply to it
 ///
-/// By the matching and precedence rules of the Gateway API; nothing is sent. The status is the one that the client gets
-/// if the backends are well. Without `--gateway`, every gateway that listens is looked at. For a request within a mesh,
-/// name the Service that is called, or write it as the host: http://cakes.baker.svc:8080.
+/// Follows the matching and precedence rules of the Gateway API; nothing is sent. The status is what the client gets if
+/// the backends are healthy. Without `--gateway`, every Gateway is considered. For a request within a mesh, name the
+/// Service with `--service`, or as the host: `http://cakes.baker.svc:8080`.
 ///
-/// Exit code 1 if nobody serves the request.
+/// Exit code 1 if nothing serves the request, and 2 if that depends on a filter of an unknown kind.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,13 +35,13 @@ pub struct RequestCommand {
     /// http://, https://, tls://, tcp:// or udp://
     #[arg(value_name = "URL")]
     url: String,
-    /// A header of the request, 'Name: value'; can be given many times
+    /// A header of the request, 'Name: value'; can be repeated
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
-    /// The gateway that is asked
+    /// The Gateway that receives the request
     #[arg(long, value_name = "NS/NAME", conflicts_with_all = ["service", "address"])]
     gateway: Option<String>,
-    /// The address to which the request is sent: only gateways that have it are asked
+    /// The address that the request is sent to: only Gateways with this address are considered
     #[arg(long, value_name = "IP", conflicts_with = "service")]
     address: Option<IpAddr>,
     /// The Service that a client within the mesh calls
@@ -50,16 +50,16 @@ pub struct RequestCommand {
     /// The namespace of the client, for requests within a mesh
     #[arg(long, value_name = "NS")]
     from_namespace: Option<String>,
-    /// It is a gRPC call: the path of the URL is /SERVICE/METHOD
+    /// The request is a gRPC call: the path of the URL is /SERVICE/METHOD
     #[arg(long)]
     grpc: bool,
-    /// The name that the client asks for when it makes a TLS connection, if it is not the host
+    /// The server name (SNI) of the TLS connection, if it is not the host
     #[arg(long, value_name = "HOST")]
     sni: Option<String>,
-    /// Say of all other listeners, routes and rules why they do not serve the request
+    /// Explain why other listeners, routes and rules do not serve the request
     #[arg(long)]
     why: bool,
-    /// How to show it; `wide` cuts nothing
+    /// Output format; `wide` shortens nothing
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<RequestFormat>,
 }
@@ -71,7 +71,7 @@ enum RequestFormat {
     Json,
 }
 
-/// How many names, lost values and reasons are shown before the rest is only counted.
+/// The number of names, lost values and reasons that are shown before the rest is only counted.
 const MOST: usize = 6;
 
 impl RequestCommand {
@@ -84,7 +84,12 @@ impl RequestCommand {
             Some(RequestFormat::Yaml) => screen.yaml(&document)?,
             None | Some(RequestFormat::Wide) => write_request(&document, self.most(), screen)?,
         }
-        Ok(if document.outcome.is_served() { input.verdict() } else { Verdict::No })
+        let verdict = match document.outcome {
+            RequestOutcome::Unknown => Verdict::Incomplete,
+            outcome if outcome.is_served() => Verdict::Fine,
+            _ => Verdict::No,
+        };
+        Ok(verdict.max(input.verdict()))
     }
 
     fn query(&self, global: &Global) -> Result<RequestQuery, Failure> {
@@ -117,7 +122,7 @@ fn with_options(error: QueryError) -> Failure {
     let help = match &error {
         QueryError::SeveralGateways { gateways, .. } => {
             let options = gateways.iter().map(|it| format!("--gateway {}/{}", it.namespace, it.name));
-            Some(format!("say which is asked: {}", first_of(options, 5)))
+            Some(format!("choose one: {}", first_of(options, 5)))
         }
         QueryError::UnknownAddress { known, .. } if known.is_empty() => {
             Some("no gateway of the input has an address, in its spec or its status: use `--gateway`".to_owned())

@@ -14,8 +14,8 @@ use crate::verdict::Verdict;
 
 /// Show the status each policy and target should have
 ///
-/// For each policy: whether it is accepted, and if so, whether all of it, part of it or nothing of it is in force, and who
-/// took the rest. For each target: the policies that contribute to what is in force there.
+/// For each policy: whether it is accepted, and if so, whether it is enforced, partially enforced, overridden or not
+/// enforced, and by which policies it is overridden. For each target: the policies that affect it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,15 +23,14 @@ Examples:
   attache status -n baker -f manifests/
   attache status -o json -f manifests/ | jq '.policies[] | select(.enforcement != \"Enforced\")'")]
 pub struct StatusCommand {
-    /// How to show it; `wide` cuts nothing
+    /// Output format; `wide` shortens nothing
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
 }
 
-/// How many targets are shown before the rest is only counted.
+/// The number of targets that are shown before the rest is only counted.
 const MOST: usize = 20;
-/// In an input with more objects than these, targets are not shown: the first few would say little, and to find them
-/// takes as long as to find all.
+/// In an input with more objects, targets are not shown: the first few would not be useful, and take as long as all.
 const MANY: usize = 2000;
 
 impl StatusCommand {

@@ -1,18 +1,19 @@
 use std::io::Write;
 
+use attache_answers::picture::{SvgOptions, svg};
 use attache_answers::topology::{TopologyQuery, topology};
 use clap::{Args, ValueEnum};
 
 use crate::arguments::{Global, optional_object};
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, answered};
 use crate::render::{Screen, graph};
 use crate::verdict::Verdict;
 
-/// Show what is connected to what, and what could not be
+/// Show how objects connect, and which links are refused
 ///
-/// From gateway classes down to the ports of backends, with the policies attached to each node, and what was refused
-/// with the reason. With an object, only what is above and below it.
+/// From GatewayClasses down to the ports of backends, with the policies attached to each node, and refused links with the
+/// reason. With an object, only what is above and below it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,10 +22,10 @@ Examples:
   attache topology -f manifests/ -o svg > topology.svg
   attache topology -f manifests/ -o dot | dot -Tpdf > topology.pdf")]
 pub struct TopologyCommand {
-    /// Only what is above and below this object
+    /// Only the ancestors and descendants of this object
     #[arg(value_name = "OBJECT", num_args = 0..=2)]
     object: Vec<String>,
-    /// How to show it; `wide` is a tree with every child and every port
+    /// Output format; `wide` is a tree with every child and every port
     #[arg(short, long, value_name = "FORMAT", default_value = "tree", overrides_with = "output")]
     output: TopologyFormat,
 }
@@ -44,8 +45,10 @@ enum TopologyFormat {
 impl TopologyCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let input = Input::read(global, screen)?;
+        // Links to objects that do not exist are part of the answer.
+        screen.unknown.clear();
         let query = TopologyQuery { object: optional_object(&self.object)?, namespace: global.namespace.clone() };
-        let graph = topology(&input.snapshot, &query)?;
+        let graph = answered(topology(&input.snapshot, &query), screen)?;
         match self.output {
             TopologyFormat::Tree | TopologyFormat::Wide if graph.is_empty() => {
                 let place = global.namespace.as_ref().map(|namespace| format!(" in namespace `{namespace}`"));
@@ -56,7 +59,7 @@ impl TopologyCommand {
             TopologyFormat::Wide => graph::tree(graph, true, screen)?,
             TopologyFormat::Dot => screen.write_all(graph::dot(graph).as_bytes())?,
             TopologyFormat::Mermaid => screen.write_all(graph::mermaid(graph).as_bytes())?,
-            TopologyFormat::Svg => screen.write_all(graph::svg(graph).as_bytes())?,
+            TopologyFormat::Svg => screen.write_all(svg(graph, &SvgOptions::default()).as_bytes())?,
             TopologyFormat::Name => graph.nodes.iter().try_for_each(|node| writeln!(screen, "{}", node.id))?,
             TopologyFormat::Yaml => screen.yaml(&graph.document())?,
             TopologyFormat::Json => screen.json(&graph.document())?,

@@ -8,10 +8,10 @@ use crate::render::Screen;
 use crate::verdict::Verdict;
 use attache_answers::API_VERSION;
 
-/// Print the version, and what it was built from
+/// Print the version, and the source that it was built from
 #[derive(Debug, Args)]
 pub struct VersionCommand {
-    /// How to show it
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<VersionFormat>,
 }
@@ -31,7 +31,7 @@ struct VersionDocument {
     /// Absent if it was not built in the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'static str>,
-    /// What it runs on.
+    /// The target platform.
     target: &'static str,
 }
 

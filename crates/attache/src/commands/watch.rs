@@ -1,4 +1,3 @@
-use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +9,7 @@ use attache_answers::watch::{ChangeFilter, WatchedChanges};
 use attache_answers::{Snapshot, is_cluster_scoped};
 use attache_cluster::ClusterFollower;
 use attache_engine::kinds::built_in;
-use attache_engine::{Edit, Engine, IncrementalEngine, Report};
+use attache_engine::{Engine, IncrementalEngine, Report};
 use attache_engine::{Objects, Problem};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
@@ -20,15 +19,15 @@ use crate::failure::Failure;
 use crate::render::problem::show_some;
 use crate::render::watch::{WatchView, write_contact, write_fixed, write_watching, write_watching_cluster};
 use crate::render::{self, Screen};
-use crate::source::{Followed, LiveCluster, News, end_on_interrupt, read_cluster};
+use crate::source::{FollowedFiles, LiveCluster, end_on_interrupt, read_cluster};
 use crate::verdict::Verdict;
 
-/// Follow the cluster or files, and tell what changes as it happens
+/// Follow the cluster or files, and print what changes
 ///
-/// Prints one line for each effective policy that changes, for each policy whose status changes, and for each target that
-/// other policies affect, when an object changes in the cluster, or a file is written, moved or deleted. A broken file is
-/// reported, and counts as it was until it is fixed. A lost connection to the API server is reported, and what happened
-/// meanwhile is shown when the server is back. Ctrl-C ends it.
+/// When an object in the cluster or a file changes, prints one line for each effective policy that changes, for each policy
+/// whose status changes, and for each target that is now affected by other policies. A broken file is reported, and its
+/// previous content counts until it is fixed. A lost connection to the API server is reported, and changes in the
+/// meantime are shown when the connection is restored. Ctrl-C ends it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,19 +36,19 @@ Examples:
   attache watch httproute/cakes --diff -f manifests/
   attache watch -n baker -o json -f manifests/ | jq 'select(.type == \"policyStatus\")'")]
 pub struct WatchCommand {
-    /// Only what concerns this: what passes through it, what it sets, its status
+    /// Only changes that affect requests through this object, or the values and status of this policy
     #[arg(value_name = "OBJECT", num_args = 0..=2)]
     object: Vec<String>,
-    /// Show each field that changes below the line, and who set it
+    /// Show each changed value below the line, and the policy that sets it
     #[arg(long)]
     diff: bool,
-    /// Say when it happened
+    /// Print the time of each change
     #[arg(long)]
     timestamps: bool,
-    /// Look at the files every so many seconds, for file systems that do not notify
+    /// Poll the files at this interval, in seconds, for file systems without notifications
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     poll: Option<u64>,
-    /// How to show it; `wide` cuts nothing, `json` is one document per line
+    /// Output format; `wide` shortens nothing, `json` is one document per line
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<WatchFormat>,
 }
@@ -60,7 +59,7 @@ enum WatchFormat {
     Json,
 }
 
-/// How many names and leaves are shown before the rest is only counted.
+/// The number of names and leaves that are shown before the rest is only counted.
 const MOST: usize = 2;
 
 impl WatchCommand {
@@ -75,14 +74,9 @@ impl WatchCommand {
         }
         let (kinds, _) = built_in();
         let cluster_scoped = |group: &str, kind: &str| is_cluster_scoped(&kinds, group, kind);
-        let mut files = Followed::new(&global.files, self.poll.map(Duration::from_secs));
-        let News { edits, problems, .. } =
-            files.look(&HashSet::new(), &Objects::default(), global.quiet, cluster_scoped);
-        let objects = edits.into_iter().filter_map(|edit| match edit {
-            Edit::Put(object) => Some(object),
-            Edit::Delete(_) => None,
-        });
-        let mut incremental = IncrementalEngine::new(Objects::new(objects.collect()), &kinds, global.settings());
+        let mut files = FollowedFiles::new(&global.files, self.poll.map(Duration::from_secs));
+        let (objects, problems) = files.read(global.quiet, cluster_scoped);
+        let mut incremental = IncrementalEngine::new(objects, &kinds, global.settings());
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
         show_some(problems.iter().chain(incremental.now().problems()).filter(shown));
         let filter = self.filter(incremental.now(), global)?;
@@ -105,14 +99,14 @@ impl WatchCommand {
 
     fn follow_cluster(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let (kinds, _) = built_in();
-        let LiveCluster { cluster, interest, mut reading } = read_cluster(global, &kinds)?;
+        let LiveCluster { cluster, interest, mut reading } = read_cluster(global, &kinds, None)?;
         let objects = Objects::new(std::mem::take(&mut reading.objects));
         let mut incremental = IncrementalEngine::new(objects, &kinds, global.settings());
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
         show_some(reading.problems.iter().chain(incremental.now().problems()).filter(shown));
         render::unseen::show(&reading.unseen);
         let filter = self.filter(incremental.now(), global)?;
-        let mut follower = ClusterFollower::new(cluster, interest, &mut reading);
+        let mut follower = ClusterFollower::new(cluster, interest, &mut reading, incremental.now().objects());
         end_on_interrupt(follower.stopper())?;
         if !global.quiet {
             write_watching_cluster(incremental.now(), follower.server());
@@ -163,7 +157,7 @@ fn is_stream(file: &Path) -> bool {
     is_stdin(file) || fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// To the second.
+/// The current time, without fractions of a second.
 fn now() -> Option<Timestamp> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Timestamp::from_second(i64::try_from(since.as_secs()).ok()?).ok()

@@ -10,13 +10,13 @@ use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, paint};
 use super::table::Table;
 use super::{Screen, write_line};
 
-/// What lacks one required policy, with at most `most` names, or one more.
+/// The result for one requirement, with at most `most` names, or one more.
 pub fn write_result(result: &RequirementResult, most: usize, screen: &mut Screen) -> io::Result<()> {
     let RequirementResult { require, checked, missing, excepted, idle, near } = result;
     let (lacking, excused) = (missing.len(), excepted.len());
     let but = if excused == 0 { String::new() } else { format!(", {excused} excepted") };
     let verdict = match (*checked, lacking) {
-        (0, _) => paint(PLAIN, "there is nothing that it could be on"),
+        (0, _) => paint(PLAIN, "there are no targets to check"),
         (checked @ 2.., 0) if excused == 0 => paint(GOOD, format!("in force on all {checked}")),
         (checked, 0) => paint(GOOD, format!("in force on {} of {checked}{but}", checked - excused)),
         (checked, _) => paint(BAD, format!("missing on {lacking} of {checked}{but}")),
@@ -27,7 +27,7 @@ pub fn write_result(result: &RequirementResult, most: usize, screen: &mut Screen
         table.row([paint(DIM, format!("see {}", screen.invocation.question(&["topology"]))).into()]);
     }
     if let Some((rule, near)) = near {
-        table.row([format!("nothing that is in force has `{rule}`: {}", did_you_mean(near)).into()]);
+        table.row([format!("no effective policy has `{rule}`: {}", did_you_mean(near)).into()]);
     }
     let shown = cut(lacking, most);
     for it in &missing[..shown] {
@@ -47,18 +47,18 @@ pub fn write_result(result: &RequirementResult, most: usize, screen: &mut Screen
     write_unused(idle, screen)
 }
 
-/// The exceptions that except nothing.
+/// The exceptions that are not used.
 fn write_unused(unused: &[UnusedException], screen: &mut Screen) -> io::Result<()> {
     let mut table = Table::plain(2);
     for it in unused {
         let (object, reason) = (&it.object, until(&it.reason, it.until.as_deref()));
         let text = match it.why {
-            UnusedBecause::Over => format!("the exception for {object} is over: {reason}"),
+            UnusedBecause::Over => format!("the exception for {object} has expired: {reason}"),
             UnusedBecause::NotNeeded => format!("the exception for {object} is not needed: {reason}"),
             UnusedBecause::NotFound => {
                 let help = it.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
                 let message = it.message.as_deref().unwrap_or_default();
-                format!("the exception for {object} is for nothing: {message}{help}")
+                format!("the exception for {object} has no effect: {message}{help}")
             }
         };
         table.row([paint(DIM, text).into()]);
@@ -66,7 +66,7 @@ fn write_unused(unused: &[UnusedException], screen: &mut Screen) -> io::Result<(
     table.write(screen)
 }
 
-/// A reason, and the last date on which it holds.
+/// A reason, and its last date.
 fn until(reason: &str, until: Option<&str>) -> String {
     until.map_or_else(|| reason.to_owned(), |until| format!("{reason} (until {until})"))
 }

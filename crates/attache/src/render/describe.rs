@@ -6,20 +6,20 @@ use attache_answers::describe::{About, DescribedEffective, ObjectDescription, Po
 use attache_answers::lint::FindingDocument;
 use attache_answers::reach::NodeCount;
 use attache_answers::scopes::{ScopeDocument, cut};
+use attache_answers::spec_lines;
 use attache_answers::status::ConditionDocument;
 use attache_engine::NodeRef;
 
 use super::effective::{OriginColumns, origin_rows};
 use super::lint::write_findings;
-use super::spec::spec_lines;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, counted, joined, some};
 
 pub struct DescribeView {
-    /// How many names are shown before the rest is only counted.
+    /// The number of names that are shown before the rest is only counted.
     pub most: usize,
-    /// The same for the lines of what is in force.
+    /// The same for the lines of an effective policy.
     pub most_lines: usize,
 }
 
@@ -54,7 +54,9 @@ impl DescribeView {
             table.row(["".into(), paint(OBJECT, self.names(&it.children.iter().collect::<Vec<_>>(), &see)).into()]);
         }
         if !it.live {
-            table.row([paint(WARNING, "no request comes by: it is attached to nothing that takes any").into()]);
+            table
+                .row([paint(WARNING, "no request reaches it: it is not attached to anything that receives requests")
+                    .into()]);
         }
         table.write(screen)
     }
@@ -71,9 +73,13 @@ impl DescribeView {
     fn policies(&self, it: &ObjectDescription, screen: &mut Screen) -> io::Result<()> {
         write_section("policies", screen)?;
         let mut table = Table::plain(2);
+        for policy in &it.unknown_policies {
+            let unknown = paint(WARNING, "its kind is unknown, and so is its effect");
+            table.row(["unknown".into(), paint(POLICY, policy).into(), "".into(), unknown.into()]);
+        }
         if it.attached.is_empty() && it.inherited.is_empty() && it.lower.is_empty() {
             let why = match it.policies_in_input {
-                0 => "none: the input has no policies of a known kind".to_owned(),
+                0 => "none: there are no policies of a known kind".to_owned(),
                 1 => "none: the only policy does not reach it".to_owned(),
                 policies => format!("none: none of the {policies} policies reaches it"),
             };
@@ -120,14 +126,14 @@ impl DescribeView {
         Ok(())
     }
 
-    /// Where an answer holds. Where that depends on the path to a target, the paths.
+    /// The targets of an answer, or the paths to a target if the answer depends on them.
     fn place(&self, it: &DescribedEffective) -> String {
         match it.targets.as_slice() {
             [only] if it.ways.is_empty() => only.to_string(),
             _ if it.ways.is_empty() => node_counts(&it.target_counts),
             _ => {
                 let targets = it.whole_targets.iter().map(ToString::to_string);
-                // The heading says whose requests are meant.
+                // The heading names the namespace that requests come from.
                 some(&targets.chain(it.ways.iter().map(ScopeDocument::path)).collect::<Vec<_>>(), self.most)
             }
         }
@@ -136,7 +142,8 @@ impl DescribeView {
     fn effective_policy(&self, it: &DescribedEffective, see: &str, screen: &mut Screen) -> io::Result<()> {
         let requests = it.from.as_ref().map(|from| format!(", for requests from {from}")).unwrap_or_default();
         let mut head = Table::plain(2);
-        let place = format!("on {}{requests}", self.place(it));
+        let reached = if it.in_force { "" } else { ", once requests reach it" };
+        let place = format!("on {}{requests}{reached}", self.place(it));
         head.row([it.policy_kind.to_string().into(), paint(OBJECT, place).into()]);
         head.write(screen)?;
         let mut lines = it.spec.as_ref().map(spec_lines).unwrap_or_default();
@@ -172,14 +179,14 @@ impl DescribeView {
     }
 }
 
-/// The object, its age, where it is written, who changed it last and what manages it.
+/// The object, its age, its file, its last change and what manages it.
 pub fn write_title(about: &About, screen: &mut Screen) -> io::Result<()> {
     let created = about.created.as_ref().map(|created| format!("created {created}"));
     let location = about.file.as_ref().map(|file| match about.line {
         Some(line) => format!("{file}:{line}"),
         None => file.clone(),
     });
-    let named = about.is_virtual.then(|| "it exists only by being named".to_owned());
+    let named = about.is_virtual.then(|| "it has no manifest, and exists because other objects refer to it".to_owned());
     let details: Vec<String> = [named, created, location].into_iter().flatten().collect();
     let mut table = Table::plain(0);
     table.row([paint(HEAD, &about.object).into(), paint(DIM, details.join(", ")).into()]);
@@ -194,15 +201,18 @@ pub fn write_title(about: &About, screen: &mut Screen) -> io::Result<()> {
     table.write(screen)
 }
 
-/// What becomes of a policy on the object.
+/// The effect of a policy on the object.
 fn effect_text(effect: &PolicyEffect) -> Cell {
     let by = if effect.by.is_empty() { String::new() } else { format!(" by {}", joined(&effect.by)) };
     match (effect.in_force, effect.is_overridden) {
         (true, false) if !effect.is_inactive => paint(GOOD, "in force"),
         (true, false) => paint(WARNING, "in part: a condition does not hold"),
-        (true, true) => paint(WARNING, format!("in part, the rest is taken{by}")),
-        (false, true) => paint(BAD, format!("taken{by}")),
+        (true, true) => paint(WARNING, format!("in part, the rest is overridden{by}")),
+        (false, true) => paint(BAD, format!("overridden{by}")),
         (false, false) if !effect.has_scopes => paint(DIM, "affects nothing"),
+        (false, false) if !effect.not_handled_by.is_empty() => {
+            paint(BAD, format!("not handled by the controller of {}", joined(&effect.not_handled_by)))
+        }
         (false, false) if effect.is_inactive => paint(BAD, "its condition does not hold"),
         (false, false) => paint(DIM, ""),
     }
@@ -214,7 +224,7 @@ pub fn node_counts(counts: &[NodeCount]) -> String {
     counts.iter().map(|it| counted(it.count, &it.kind)).collect::<Vec<_>>().join(", ")
 }
 
-/// Commands that tell more, ready to be copied.
+/// Commands with more detail, ready to copy.
 pub fn write_see_also(commands: impl IntoIterator<Item = String>, screen: &mut Screen) -> io::Result<()> {
     write_section("see also", screen)?;
     commands.into_iter().try_for_each(|command| writeln!(screen, "  {}", paint(PLAIN, command)))

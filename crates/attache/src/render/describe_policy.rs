@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use attache_answers::describe::{AttachedTarget, BlockDocument, PolicyDescription};
 use attache_answers::scopes::cut;
+use attache_answers::spec_lines;
+use attache_answers::status::AncestorDocument;
 use attache_engine::{BlockKind, RejectionReason};
 
 use super::Screen;
 use super::describe::{DescribeView, write_conditions, write_section, write_see_also, write_title};
 use super::reach::ReachView;
-use super::spec::spec_lines;
-use super::status::{in_force, status_word};
+use super::status::{in_force, overridden_parts, status_word};
 use super::style::{BAD, DIM, GOOD, LOST_MARK, OBJECT, paint};
 use super::table::Table;
 
@@ -35,6 +36,10 @@ impl DescribeView {
         table.write(screen)?;
         self.reach(it, screen)?;
         write_conditions(&it.conditions, "none", screen)?;
+        let mut table = Table::plain(2);
+        it.notes.iter().for_each(|note| table.row([paint(DIM, format!("note: {note}")).into()]));
+        table.write(screen)?;
+        self.ancestors(&it.ancestors, screen)?;
         self.problems(&it.problems, screen)?;
         let question = |words: &[&str]| screen.invocation.question(words);
         let mut commands = vec![question(&["reach", &name, "-o", "wide"]), question(&["plan", "--delete", &name])];
@@ -43,7 +48,7 @@ impl DescribeView {
         write_see_also(commands, screen)
     }
 
-    /// What it targets, and whether it is attached to that.
+    /// Its targets, and whether it is attached to them.
     fn targets(&self, it: &PolicyDescription, screen: &mut Screen) -> io::Result<()> {
         write_section("targets", screen)?;
         let mut table = Table::plain(2);
@@ -57,7 +62,7 @@ impl DescribeView {
             match conflicts_with {
                 Some(winner) => {
                     let target = [paint(BAD, format!("{LOST_MARK} ")), paint(OBJECT, target)];
-                    let why = format!("{winner} was there before it");
+                    let why = format!("conflicts with {winner}");
                     table.row([target.into(), paint(BAD, RejectionReason::Conflicted.name()).into(), why.into()]);
                 }
                 None => table.row([paint(OBJECT, target).into(), paint(GOOD, "attached").into(), "".into()]),
@@ -68,7 +73,27 @@ impl DescribeView {
             table.row([paint(DIM, more).into()]);
         }
         if it.attachments.is_empty() && it.refusals.is_empty() {
-            table.row([paint(DIM, "nothing: it waits for the filter of a rule to name it").into()]);
+            table.row([paint(DIM, "nothing: no filter of a rule refers to it").into()]);
+        }
+        table.write(screen)
+    }
+
+    /// How much is in force for each Gateway, if requests arrive through more than one.
+    fn ancestors(&self, ancestors: &[AncestorDocument], screen: &mut Screen) -> io::Result<()> {
+        if ancestors.len() < 2 {
+            return Ok(());
+        }
+        write_section("ancestors", screen)?;
+        let mut table = Table::plain(2);
+        let shown = cut(ancestors.len(), self.most);
+        for at in &ancestors[..shown] {
+            let reasons = [Some(at.message.clone()), overridden_parts(&at.superseded, &[], self.most)];
+            let reasons: Vec<String> = reasons.into_iter().flatten().filter(|reason| !reason.is_empty()).collect();
+            table.row([paint(OBJECT, &at.ancestor).into(), at.word.into(), reasons.join("; ").into()]);
+        }
+        if shown < ancestors.len() {
+            let more = format!("and {} more: {}", ancestors.len() - shown, screen.invocation.in_full());
+            table.row([paint(DIM, more).into()]);
         }
         table.write(screen)
     }

@@ -6,32 +6,30 @@ use std::io::{self, Write};
 use attache_answers::effective::{
     AppliedPolicy, ConditionWarning, EffectiveGroup, LostValue, MergedField, NothingInForce, OriginDocument,
 };
-use attache_answers::inline;
 use attache_answers::scopes::{Extent, cut};
+use attache_answers::{SpecLine, inline, spec_lines};
 use attache_engine::plural;
 use attache_engine::{BlockKind, GroupKind, NodeRef, ObjectRef, Path, Value};
 
-use super::loss::value_loss;
-use super::spec::{SpecLine, spec_lines};
 use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, joined, write_line};
 
-/// What a line of a spec shows beside its origin.
+/// Options for the lines of a spec.
 #[derive(Clone, Copy, Debug)]
 pub struct OriginColumns {
-    /// Values without an origin are the object's own.
+    /// Whether values without an origin are the object's own.
     pub merged: bool,
-    /// The origin of a rule is shown on each of its lines, and not only on the first.
+    /// Whether the origin of a rule is shown on each of its lines, and not only on the first.
     pub every_line: bool,
 }
 
-/// What is in force in some scopes, and what lost. At most `most` values that lost are shown, or one more.
+/// The effective policy of some scopes, and the values that lost: at most `most`, or one more.
 pub fn write_group(group: &EffectiveGroup, most: usize, screen: &mut Screen) -> io::Result<()> {
     write_heading(&group.policy_kind, &group.extent, screen)?;
     if group.objects.is_empty() {
         let effective = &group.effective;
-        let answer = Answer {
+        let answer = EffectiveRows {
             spec: effective.spec.as_ref(),
             applied: effective.policies.as_deref().unwrap_or_default(),
             origins: &effective.origins,
@@ -44,12 +42,13 @@ pub fn write_group(group: &EffectiveGroup, most: usize, screen: &mut Screen) -> 
     for MergedField { object, path, value, origins, superseded, warnings } in &group.objects {
         let sentence = paint(DIM, format!("will behave as if its {path} were"));
         writeln!(screen, "  {} {sentence}", paint(OBJECT, object))?;
-        Answer { spec: Some(value), applied: &[], origins, superseded, warnings, merged: true }.write(most, screen)?;
+        EffectiveRows { spec: Some(value), applied: &[], origins, superseded, warnings, merged: true }
+            .write(most, screen)?;
     }
     Ok(())
 }
 
-struct Answer<'d> {
+struct EffectiveRows<'d> {
     spec: Option<&'d Value>,
     applied: &'d [AppliedPolicy],
     origins: &'d [OriginDocument],
@@ -58,7 +57,7 @@ struct Answer<'d> {
     merged: bool,
 }
 
-impl Answer<'_> {
+impl EffectiveRows<'_> {
     fn write(&self, most: usize, screen: &mut Screen) -> io::Result<()> {
         let mut table = Table::plain(if self.merged { 4 } else { 2 });
         let lines = self.spec.map(spec_lines).unwrap_or_default();
@@ -89,7 +88,7 @@ impl Answer<'_> {
             table.row([
                 [paint(BAD, format!("{LOST_MARK} ")), paint(LOST, format!("{}{value}", lost.origin.path))].into(),
                 paint(POLICY, &lost.origin.policy).into(),
-                value_loss(lost).into(),
+                lost.sentence().to_string().into(),
             ]);
         }
         if shown < self.superseded.len() {
@@ -99,11 +98,12 @@ impl Answer<'_> {
     }
 }
 
-/// The policy kind, and where the answer holds.
+/// The policy kind, and the targets.
 pub fn write_heading(kind: &GroupKind, extent: &Extent, screen: &mut Screen) -> io::Result<()> {
     let targets = extent.target_count;
     let mut text = match extent.places.as_slice() {
         [only] => format!("on {only}"),
+        paths if targets == 1 => format!("on {}", joined(paths)),
         many => {
             let what = extent.target_kind.as_ref().map_or_else(|| "places".to_owned(), |kind| plural(kind));
             format!("on {targets} {what}: {}", joined(many))
@@ -118,6 +118,9 @@ pub fn write_heading(kind: &GroupKind, extent: &Extent, screen: &mut Screen) -> 
     if let Some(namespace) = &extent.from {
         text += &format!(", for requests from {namespace}");
     }
+    if !extent.reached {
+        text += ", once requests reach it";
+    }
     let mut table = Table::plain(0);
     table.row([paint(HEAD, kind).into(), paint(OBJECT, text).into()]);
     table.write(screen)
@@ -127,7 +130,7 @@ pub fn write_heading(kind: &GroupKind, extent: &Extent, screen: &mut Screen) -> 
 pub fn origin_rows(origins: &[OriginDocument], lines: Vec<SpecLine>, columns: OriginColumns, table: &mut Table) {
     for line in lines {
         let is_shown = |origin: &Path| {
-            let is_first_of_item = line.starts_item() && line.path.segments().len() == origin.segments().len() + 1;
+            let is_first_of_item = line.starts_item && line.path.segments().len() == origin.segments().len() + 1;
             *origin == line.path
                 || columns.every_line
                 || is_first_of_item
@@ -138,7 +141,7 @@ pub fn origin_rows(origins: &[OriginDocument], lines: Vec<SpecLine>, columns: Or
         let inside = origins.iter().filter(|origin| is_leaf && origin.path.starts_with(&line.path));
         let inside: BTreeSet<&ObjectRef> = inside.map(|origin| &origin.policy).collect();
         match origin {
-            // The first line of the rule shows where it comes from.
+            // The first line of the rule shows its origin.
             Some(origin) if columns.every_line && origin.path != line.path && !origin.path.is_empty() => {
                 table.row([line.text.into(), paint(POLICY, &origin.policy).into(), "".into()]);
             }
@@ -156,7 +159,7 @@ pub fn origin_rows(origins: &[OriginDocument], lines: Vec<SpecLine>, columns: Or
     }
 }
 
-/// The block of a policy, and what the policy is attached to: `defaults on Gateway/infra/main`.
+/// The block of a policy, and the node that the policy is attached to: `defaults on Gateway/infra/main`.
 pub fn attached(block: BlockKind, target: &NodeRef) -> Cell {
     let text = match block {
         BlockKind::Bare => format!("on {target}"),
@@ -165,10 +168,10 @@ pub fn attached(block: BlockKind, target: &NodeRef) -> Cell {
     paint(DIM, text).into()
 }
 
-/// Why nothing is in force at some place.
+/// Why nothing is in force.
 pub fn write_nothing(nothing: NothingInForce, place: &str, screen: &mut Screen) -> io::Result<()> {
     let why = match nothing {
-        NothingInForce::NoPolicies => "the input has no policies of a known kind".to_owned(),
+        NothingInForce::NoPolicies => "there are no policies of a known kind".to_owned(),
         NothingInForce::NoneOfKind => "there are no policies of this kind".to_owned(),
         NothingInForce::NoneReaches { policies: 1 } => "the only policy does not reach it".to_owned(),
         NothingInForce::NoneReaches { policies } => format!("none of the {policies} policies reaches it"),

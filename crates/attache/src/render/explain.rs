@@ -1,22 +1,20 @@
-//! Explanations as text: every block, the strongest first, and what is in force in the end.
+//! Explanations as text: every block, the strongest first, and the effective policy.
 
 use std::io::{self, Write};
 
 use attache_answers::effective::LostPath;
 use attache_answers::explain::{Candidate, ExplainedGroup, Explanation, MergeStep};
 use attache_answers::scopes::cut;
-use attache_answers::{did_you_mean, first_of};
+use attache_answers::{SpecLine, did_you_mean, first_of, value_lines};
 use attache_engine::{BlockKind, Loss, NodeRef, Path};
 
 use super::effective::{OriginColumns, attached, origin_rows, write_heading};
-use super::loss::path_loss;
-use super::spec::{SpecLine, value_lines};
 use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, Painted, WARNING, paint};
 use super::table::{Cell, Table};
 use super::{Screen, some};
 
 pub struct ExplainView {
-    /// How many answers or names are shown before the rest is only counted.
+    /// The number of answers or names that are shown before the rest is only counted.
     pub most: usize,
     /// The same for the lines of one block.
     pub most_lines: usize,
@@ -49,7 +47,7 @@ impl ExplainView {
         Ok(())
     }
 
-    /// Every block that says something, the strongest first.
+    /// Every candidate block, the strongest first.
     fn candidates(&self, item: &ExplainedGroup, screen: &mut Screen) -> io::Result<()> {
         for (i, candidate) in item.candidates.iter().enumerate() {
             let Candidate { policy, block, target, .. } = candidate;
@@ -60,7 +58,7 @@ impl ExplainView {
         Ok(())
     }
 
-    /// What each block did, in the order of the merge.
+    /// The effect of each block, in the order of the merge.
     fn steps(&self, item: &ExplainedGroup, screen: &mut Screen) -> io::Result<()> {
         for (i, step) in item.steps.iter().enumerate() {
             write_number(i, &step.policy.to_string(), step.block, &step.target, screen)?;
@@ -74,7 +72,7 @@ impl ExplainView {
         Ok(())
     }
 
-    /// What is in force, with who set it on every line.
+    /// The effective policy, with the origin of every line.
     fn computed(&self, item: &ExplainedGroup, screen: &mut Screen) -> io::Result<()> {
         let field = item.path.clone().unwrap_or_default();
         let what = match (&item.merged, &item.merges_into) {
@@ -103,7 +101,7 @@ impl ExplainView {
         table.write(screen)
     }
 
-    /// What a block says, with what lost struck out.
+    /// The content of a block, with lost values struck out.
     fn candidate_lines(&self, item: &ExplainedGroup, candidate: &Candidate, screen: &mut Screen) -> io::Result<()> {
         let field = item.path.clone().unwrap_or_default();
         let lines = value_lines(&candidate.value, &field);
@@ -120,22 +118,22 @@ impl ExplainView {
                 table.row([text]);
             } else {
                 explained.push(lost);
-                table.row([text, path_loss(lost).into()]);
+                table.row([text, lost.sentence().to_string().into()]);
             }
         }
         if shown < lines.len() {
             let more = format!("  and {} more: {}", lines.len() - shown, screen.invocation.in_full());
             table.row([paint(DIM, more).into()]);
         }
-        // Part of a line, or the whole block of a policy that says nothing.
+        // Part of a line, or the whole block of a policy that sets nothing.
         let has_line = |lost: &LostPath| lines.iter().any(|line| line.path.starts_with(&lost.path));
         for lost in candidate.lost.iter().filter(|lost| !has_line(lost)) {
-            table.row([struck_out(&path_text(&lost.path)), path_loss(lost).into()]);
+            table.row([struck_out(&path_text(&lost.path)), lost.sentence().to_string().into()]);
         }
         table.write(screen)
     }
 
-    /// What was in force after a block, with what it changed marked.
+    /// The result after a block, with its changes marked.
     fn after(&self, item: &ExplainedGroup, step: &MergeStep, screen: &mut Screen) -> io::Result<()> {
         let field = item.path.clone().unwrap_or_default();
         let lines = step.after.as_ref().map(|value| value_lines(value, &field)).unwrap_or_default();
@@ -154,11 +152,17 @@ impl ExplainView {
         table.write(screen)
     }
 
-    /// What a block did, in sentences.
+    /// The effect of a block, in sentences.
     fn sentences(&self, item: &ExplainedGroup, step: &MergeStep) -> Vec<String> {
         let mut sentences = Vec::new();
-        let set = if step.is_first { "took" } else { "filled" };
-        for (verb, paths) in [(set, &step.filled), ("replaced", &step.replaced), ("removed", &step.removed)] {
+        let set = if step.is_first { "set" } else { "filled" };
+        let did = [
+            (set, &step.filled),
+            ("combined", &step.combined),
+            ("replaced", &step.replaced),
+            ("removed", &step.removed),
+        ];
+        for (verb, paths) in did {
             let paths: Vec<String> = paths.iter().map(path_text).collect();
             if !paths.is_empty() {
                 sentences.push(format!("{verb} {}", some(&paths, self.most)));
@@ -166,27 +170,27 @@ impl ExplainView {
         }
         match (step.lost.first(), &item.path) {
             (Some(lost), _) if lost.reason == Loss::ConditionFalse => {
-                sentences.push(format!("did nothing: {}", path_loss(lost)));
+                sentences.push(format!("has no effect: {}", lost.sentence()));
                 return sentences;
             }
             (Some(_), _) => {
                 let lost = step.lost.iter();
-                sentences.extend(lost.map(|lost| format!("not {}: {}", path_text(&lost.path), path_loss(lost))));
+                sentences.extend(lost.map(|lost| format!("not {}: {}", path_text(&lost.path), lost.sentence())));
             }
-            (None, None) if sentences.is_empty() => sentences.push("did nothing: it says nothing".to_owned()),
+            (None, None) if sentences.is_empty() => sentences.push("has no effect: it sets nothing".to_owned()),
             (None, Some(field)) if sentences.is_empty() => {
-                sentences.push(format!("did nothing: it says nothing of {field}"));
+                sentences.push(format!("has no effect: it does not set {field}"));
             }
             (None, _) => {}
         }
         if !step.removes.is_empty() {
-            sentences.push(format!("lets no default above it set {}", step.removes.join(", ")));
+            sentences.push(format!("removes defaults of higher policies: {}", step.removes.join(", ")));
         }
         sentences
     }
 }
 
-/// The number of a block, its policy and what that is attached to.
+/// The number of a block, its policy and the node that it is attached to.
 fn write_number(i: usize, policy: &str, block: BlockKind, target: &NodeRef, screen: &mut Screen) -> io::Result<()> {
     let mut table = Table::plain(0);
     let number = format!("{:<INDENT$}", i + 1);
@@ -194,7 +198,7 @@ fn write_number(i: usize, policy: &str, block: BlockKind, target: &NodeRef, scre
     table.write(screen)
 }
 
-/// How a block merges, its condition, its age and where it is written.
+/// The strategy of a block, its condition, its age and its location.
 fn write_details(candidate: &Candidate, screen: &mut Screen) -> io::Result<()> {
     let strategy = (!candidate.is_exclusive).then(|| candidate.strategy.clone());
     let when = candidate.when.as_ref().map(|when| format!("when {when}"));
@@ -232,7 +236,7 @@ fn struck_out(text: &str) -> Cell {
 fn changed(step: &MergeStep, line: &SpecLine) -> Cell {
     let is_in = |paths: &[Path]| paths.iter().any(|path| line.path.starts_with(path));
     let (mark, style) = match () {
-        () if is_in(&step.replaced) => ("~", WARNING),
+        () if is_in(&step.combined) || is_in(&step.replaced) => ("~", WARNING),
         () if is_in(&step.filled) => ("+", GOOD),
         () => (" ", PLAIN),
     };
@@ -240,7 +244,7 @@ fn changed(step: &MergeStep, line: &SpecLine) -> Cell {
     spans.into()
 }
 
-/// No policy sets a field: which field may have been meant, or which are set.
+/// The message if no policy sets a field: suggests a similar field, or lists those that are set.
 pub fn write_not_set(
     object: &NodeRef,
     field: &Path,
@@ -248,7 +252,7 @@ pub fn write_not_set(
     known: &[String],
     screen: &mut Screen,
 ) -> io::Result<()> {
-    writeln!(screen, "nobody sets `{field}` on {}", paint(OBJECT, object))?;
+    writeln!(screen, "no policy sets `{field}` on {}", paint(OBJECT, object))?;
     let help = match near {
         [] => format!("they set {}", first_of(known, 12)),
         near => did_you_mean(near),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use attache_answers::get::{PolicyItem, PolicyKindItem, ScopeItem};
+use attache_answers::get::{KindSetting, PolicyItem, PolicyKindItem, ScopeItem};
 
 use super::status::{in_force, status_word, write_no_policies, write_scope_note};
 use super::style::{DIM, OBJECT, POLICY, paint};
@@ -79,6 +79,7 @@ pub fn write_kinds(items: &[PolicyKindItem], wide: bool, screen: &mut Screen) ->
         "TAKES EFFECT ON",
         "TARGETS",
         "HIERARCHY",
+        "SETTINGS OF THE CONTROLLER",
     ]);
     for item in items {
         table.row([
@@ -94,12 +95,22 @@ pub fn write_kinds(items: &[PolicyKindItem], wide: bool, screen: &mut Screen) ->
             item.effective_target.join(", ").into(),
             item.targets.join(", ").into(),
             item.hierarchy.join(" > ").into(),
+            item.settings.iter().map(setting_text).collect::<Vec<_>>().join(", ").into(),
         ]);
     }
     table.write(screen)
 }
 
-/// Some scopes. `no_policies` if that is why there are none.
+/// `rootNamespace: bank (ConfigMap/istio-system/istio)`, `globalNamespace: none (assumed: no Deployment with label a=b sets it)`.
+fn setting_text(setting: &KindSetting) -> String {
+    let value = if setting.value.is_empty() { "none".to_owned() } else { setting.value.join(" ") };
+    match &setting.found_in {
+        Some(object) => format!("{}: {value} ({object})", setting.sets),
+        None => format!("{}: {value} (assumed: no {} sets it)", setting.sets, setting.looked_for),
+    }
+}
+
+/// Some scopes. `no_policies` if there are none for that reason.
 pub fn write_scopes(items: &[ScopeItem], no_policies: bool, wide: bool, screen: &mut Screen) -> io::Result<()> {
     if items.is_empty() {
         let why = match no_policies {

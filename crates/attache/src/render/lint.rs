@@ -14,7 +14,7 @@ use super::{Screen, counted};
 
 pub struct LintView<'d> {
     pub list: &'d FindingList,
-    /// How many findings of one rule are shown before the rest is only counted.
+    /// The number of findings of one rule that are shown before the rest is only counted.
     pub most: usize,
     /// Whether suppressed findings are shown, too.
     pub show_suppressed: bool,
@@ -44,7 +44,7 @@ impl LintView<'_> {
         self.summary(&findings, screen)
     }
 
-    /// The findings that are shown.
+    /// The findings to show.
     fn findings(&self) -> Vec<&FindingDocument> {
         let is_open = |finding: &&FindingDocument| self.show_suppressed || finding.suppressed.is_none();
         self.list.items.iter().filter(is_open).collect()
@@ -122,7 +122,7 @@ pub fn write_findings(findings: &[&FindingDocument], screen: &mut Screen) -> io:
             ]);
             let remark = match &finding.suppressed {
                 Some(reason) => Some(format!("suppressed: {reason}")),
-                // The same help is given once.
+                // The same help is shown once.
                 None => finding.help.as_ref().filter(|help| given.insert(*help)).map(|help| format!("help: {help}")),
             };
             if let Some(remark) = remark {
@@ -133,7 +133,7 @@ pub fn write_findings(findings: &[&FindingDocument], screen: &mut Screen) -> io:
     table.write(screen)
 }
 
-/// What a finding is about: an object, or a document that is not an object.
+/// The subject of a finding: an object, or a document that is not an object.
 fn subject(finding: &FindingDocument) -> Option<String> {
     let object = finding.object.as_ref().map(ToString::to_string);
     object.or_else(|| Some(format!("document {}", finding.document?)))
@@ -152,7 +152,7 @@ pub fn write_rules(screen: &mut Screen) -> io::Result<()> {
     table.write(screen)
 }
 
-/// What a rule means, with an example.
+/// The explanation of a rule, with an example.
 pub fn write_explanation(rule: &Rule, screen: &mut Screen) -> io::Result<()> {
     let severity = paint(severity_style(rule.severity), rule.severity);
     writeln!(screen, "{} ({severity})", paint(HEAD, rule.id))?;

@@ -1,4 +1,4 @@
-//! What answers look like.
+//! Documents as text.
 
 pub mod audit;
 pub mod describe;
@@ -8,16 +8,17 @@ pub mod explain;
 pub mod get;
 pub mod graph;
 pub mod lint;
-mod loss;
 pub mod plan;
 pub mod problem;
 pub mod reach;
+pub mod reported;
 pub mod request;
 pub mod sarif;
-pub mod spec;
+pub mod serve;
 pub mod status;
 pub mod style;
 pub mod table;
+pub mod unknown;
 pub mod unseen;
 pub mod watch;
 
@@ -25,17 +26,19 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
+use attache_answers::UnknownDocument;
 use attache_answers::scopes::cut;
 use attache_cluster::Unseen;
-use attache_engine::Value;
 use attache_engine::plural;
 use attache_engine::text::to_yaml;
+use attache_engine::{Unknown, Value};
 use serde::Serialize;
 
 use crate::invocation::Invocation;
+use reported::Reported;
 use unseen::UnseenDocument;
 
-/// Decides for the whole program whether colours are used. `auto` looks at the terminal and at `NO_COLOR`.
+/// Sets for the whole program whether colours are used. `auto` follows the terminal and `NO_COLOR`.
 pub fn set_colour(when: clap::ColorChoice) {
     match when {
         clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -50,7 +53,7 @@ pub fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
 }
 
-/// The first `most` names, and how many more there are: `a, b and 3 more`.
+/// The first `most` names, and the number of further ones: `a, b and 3 more`.
 pub fn some(names: &[impl Display], most: usize) -> String {
     let shown = cut(names.len(), most);
     let listed = joined(&names[..shown]);
@@ -62,30 +65,39 @@ pub fn joined(names: &[impl Display]) -> String {
     names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A line, or several where it is too long for one.
+/// A line, broken if it is too long.
 pub fn write_line(cell: impl Into<table::Cell>, screen: &mut Screen) -> io::Result<()> {
     let mut line = table::Table::plain(0);
     line.row([cell.into()]);
     line.write(screen)
 }
 
-/// Standard output. Colours are dropped on the way if they are not wanted.
+/// Standard output. Colours are dropped if they are not wanted.
 pub struct Screen {
     out: BufWriter<AutoStream<StdoutLock<'static>>>,
     width: Option<usize>,
-    /// What hints to run another command repeat.
+    /// The call of the program, which hints repeat.
     pub invocation: Invocation,
-    /// What of the input could not be read. Every document says so.
+    /// Kinds of which not all objects could be read. They are part of every document.
     pub unseen: Vec<Unseen>,
+    /// What the answer depends on and the input does not contain. It is part of every document.
+    pub unknown: Vec<Unknown>,
+    /// Effective policies of policies that the user may not read, as the controller reports them. They are part of every
+    /// document.
+    pub reported: Vec<Reported>,
 }
 
-/// A document, and what of the input could not be read.
+/// A document, with what could not be read or is not in the input.
 #[derive(Serialize)]
-struct WithUnseen<'d, T> {
+struct WithInputNotes<'d, T> {
     #[serde(flatten)]
     document: &'d T,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unseen: Vec<UnseenDocument<'d>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknown: Vec<UnknownDocument>,
+    #[serde(skip_serializing_if = "<[Reported]>::is_empty")]
+    reported: &'d [Reported],
 }
 
 impl Screen {
@@ -93,26 +105,35 @@ impl Screen {
         let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
         let out = BufWriter::new(AutoStream::auto(io::stdout().lock()));
-        Screen { out, width: width.or_else(terminal), invocation, unseen: Vec::new() }
+        Screen {
+            out,
+            width: width.or_else(terminal),
+            invocation,
+            unseen: Vec::new(),
+            unknown: Vec::new(),
+            reported: Vec::new(),
+        }
     }
 
-    /// The width that lines should fit; none in a pipe.
+    /// The maximum width of lines; `None` in a pipe.
     pub fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// Lets lines be as long as they are.
+    /// Removes the limit on the width of lines.
     pub fn widen(&mut self) {
         self.width = None;
     }
 
     pub fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
         let unseen = unseen::documents(&self.unseen);
-        serde_json::to_writer_pretty(&mut self.out, &WithUnseen { document, unseen })?;
+        let unknown = self.unknown.iter().map(UnknownDocument::from).collect();
+        let notes = WithInputNotes { document, unseen, unknown, reported: &self.reported };
+        serde_json::to_writer_pretty(&mut self.out, &notes)?;
         writeln!(self)
     }
 
-    /// A document on one line, for those who read line by line.
+    /// A document on one line.
     pub fn json_line(&mut self, document: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.out, document)?;
         writeln!(self)
@@ -120,7 +141,9 @@ impl Screen {
 
     pub fn yaml(&mut self, document: &impl Serialize) -> io::Result<()> {
         let unseen = unseen::documents(&self.unseen);
-        let value = Value::from(serde_json::to_value(WithUnseen { document, unseen })?);
+        let unknown = self.unknown.iter().map(UnknownDocument::from).collect();
+        let notes = WithInputNotes { document, unseen, unknown, reported: &self.reported };
+        let value = Value::from(serde_json::to_value(notes)?);
         self.write_all(to_yaml(&value).as_bytes())
     }
 }

@@ -17,17 +17,17 @@ use super::table::Table;
 use super::{Screen, counted, joined, write_line};
 
 pub struct PlanView {
-    /// How many names and values are shown before the rest is only counted.
+    /// The number of names and values that are shown before the rest is only counted.
     pub most: usize,
 }
 
 impl PlanView {
     pub fn write(&self, plan: &PlanDocument, screen: &mut Screen) -> io::Result<()> {
         if plan.groups.is_empty() {
-            writeln!(screen, "nothing that is in force changes")?;
+            writeln!(screen, "no effective policy changes")?;
         } else {
             let touched = paint(WARNING, touched(plan.touched));
-            write_line([paint(PLAIN, "what is in force changes in "), touched], screen)?;
+            write_line([paint(PLAIN, "effective policies change in "), touched], screen)?;
         }
         for deletion in plan.deleted.iter().filter(|it| !it.with.is_empty()) {
             let object = paint(OBJECT, &deletion.object);
@@ -126,7 +126,7 @@ fn touched(touched: Touched) -> String {
     if parts.is_empty() { scopes } else { format!("{scopes}: {}", parts.join(", ")) }
 }
 
-/// How many objects of each kind are deleted with an object: `go 4 HTTPRoutes, 5 Services`.
+/// The number of objects of each kind that are deleted with an object: `go 4 HTTPRoutes, 5 Services`.
 fn deleted_with(deletion: &Deletion) -> String {
     let verb = if deletion.with.len() == 1 { "goes" } else { "go" };
     let kinds = deletion.with.chunk_by(|a, b| a.group == b.group && a.kind == b.kind);
@@ -134,7 +134,7 @@ fn deleted_with(deletion: &Deletion) -> String {
     format!("{verb} {}", kinds.join(", "))
 }
 
-/// How many places there are, and what they are: `4 Services`, or scopes where several lead to one target.
+/// The number of targets, and their kind: `4 Services`, or scopes if several lead to one target.
 fn count_places(group: &ChangeGroup) -> String {
     let places = group.places.len();
     let kinds: BTreeSet<String> = group.targets.iter().map(kind_of).collect();
@@ -149,16 +149,16 @@ fn by(value: &SetValue) -> Painted {
     paint(POLICY, joined(&value.policies))
 }
 
-/// The status before and after, each in a word.
+/// The status before and after, each as one word.
 fn words(status: &PlannedStatus) -> (&'static str, &'static str) {
     (status.before.unwrap_or("new"), status.after.unwrap_or("gone"))
 }
 
 pub fn write_markdown(plan: &PlanDocument, screen: &mut Screen) -> io::Result<()> {
     if plan.groups.is_empty() {
-        writeln!(screen, "**Nothing that is in force changes.**")?;
+        writeln!(screen, "**No effective policy changes.**")?;
     } else {
-        writeln!(screen, "**What is in force changes in {}.**", touched(plan.touched))?;
+        writeln!(screen, "**Effective policies change in {}.**", touched(plan.touched))?;
     }
     for deletion in plan.deleted.iter().filter(|it| !it.with.is_empty()) {
         writeln!(screen, "\nWith `{}` {}.", deletion.object, deleted_with(deletion))?;
@@ -191,7 +191,7 @@ pub fn write_markdown(plan: &PlanDocument, screen: &mut Screen) -> io::Result<()
 
 const NEW: &str = "new";
 
-/// The findings that are new, then those that are fixed.
+/// The new findings, then the fixed ones.
 fn findings(plan: &PlanDocument) -> Vec<(&'static str, &FindingDocument)> {
     let new = plan.findings.new.iter().map(|finding| (NEW, finding));
     new.chain(plan.findings.fixed.iter().map(|finding| ("fixed", finding))).collect()

@@ -1,4 +1,4 @@
-//! Where a policy applies, as text.
+//! The reach of a policy, as text.
 
 use std::io::{self, Write};
 
@@ -7,14 +7,13 @@ use attache_answers::scopes::cut;
 
 use super::Screen;
 use super::describe::node_counts;
-use super::loss::path_loss;
 use super::status::{counted_of, in_force, status_word, write_scope_note};
 use super::style::{BAD, DIM, GOOD, LOST, LOST_MARK, OBJECT, POLICY, paint};
 use super::table::Table;
 
 pub struct ReachView<'d> {
     pub reach: &'d ReachDocument,
-    /// How many names, or lost values, are shown before the rest is only counted.
+    /// The number of names, or lost values, that are shown before the rest is only counted.
     pub most: usize,
     pub indent: usize,
 }
@@ -46,7 +45,7 @@ impl ReachView<'_> {
         if rule.is_some() { write_scope_note(screen) } else { Ok(()) }
     }
 
-    /// How many nodes of each kind the policy affects.
+    /// The number of nodes of each kind that the policy affects.
     pub fn affected(&self, what: &str, screen: &mut Screen) -> io::Result<()> {
         let mut table = Table::plain(self.indent);
         table.row([match node_counts(&self.reach.affected_counts).as_str() {
@@ -56,7 +55,7 @@ impl ReachView<'_> {
         table.write(screen)
     }
 
-    /// What is in force in some scopes, and what is not.
+    /// The rules that are in force in some scopes, and those that are not.
     pub fn part(&self, part: &ReachPartDocument, screen: &mut Screen) -> io::Result<()> {
         let targets = part.whole_targets.iter().map(ToString::to_string);
         let places: Vec<String> = targets.chain(part.ways.iter().map(ToString::to_string)).collect();
@@ -77,7 +76,7 @@ impl ReachView<'_> {
         for lost in &part.lost[..shown] {
             let text = if lost.path.is_empty() { "all of it".to_owned() } else { lost.path.to_string() };
             let cell = [paint(BAD, format!("{LOST_MARK} ")), paint(LOST, text)];
-            table.row([cell.into(), path_loss(lost).into()]);
+            table.row([cell.into(), lost.sentence().to_string().into()]);
         }
         if shown < part.lost.len() {
             let (more, see) = (part.lost.len() - shown, self.in_full(screen));
@@ -92,7 +91,7 @@ impl ReachView<'_> {
     }
 }
 
-/// In how many scopes one rule of a policy is in force.
+/// The number of scopes in which one rule of a policy is in force.
 fn rule_in_force(parts: &[ReachPartDocument]) -> String {
     let in_force = parts.iter().filter(|part| !part.in_force.is_empty());
     let (in_force, total): (usize, usize) =

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use attache_answers::request::{
-    BackendDocument, FiltersDocument, HeaderDocument, InvalidBackendDocument, NotChosenDocument, RequestDocument,
+    BackendDocument, FiltersDocument, HeaderDocument, InvalidBackendDocument, NotChosenDocument,
+    OverriddenRuleDocument, RequestDocument,
 };
 use attache_answers::scopes::cut;
-use attache_engine::request::RequestOutcome;
-use attache_engine::{Level, NodeRef};
+use attache_engine::request::{ExtensionEffect, RequestOutcome};
+use attache_engine::{Level, NodeRef, ObjectRef};
 
 use super::effective::write_group;
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, Painted, WARNING, paint};
@@ -24,8 +25,13 @@ pub fn write_request(it: &RequestDocument, most: usize, screen: &mut Screen) -> 
     receiver_rows(it, &mut table);
     rule_rows(it, &mut table);
     filter_rows(&it.filters, "", &mut table);
+    overridden_rows(&it.overridden, &mut table);
     backend_rows(&it.backends, &mut table);
     table.write(screen)?;
+    // The reason of an unknown outcome is the same.
+    if it.outcome != RequestOutcome::Unknown {
+        write_unknown(&it.unknown, screen)?;
+    }
     for group in &it.groups {
         writeln!(screen)?;
         write_group(group, most, screen)?;
@@ -46,7 +52,11 @@ pub fn write_request(it: &RequestDocument, most: usize, screen: &mut Screen) -> 
 /// The request, and the response.
 fn write_heading(it: &RequestDocument, screen: &mut Screen) -> io::Result<()> {
     let style = if it.outcome.is_served() { GOOD } else { BAD };
-    let without = if it.outcome.is_served() { "an answer" } else { "no answer" };
+    let without = match it.outcome {
+        RequestOutcome::Unknown => "unknown",
+        outcome if outcome.is_served() => "an answer",
+        _ => "no answer",
+    };
     let status = it.status.map_or_else(|| without.to_owned(), |status| status.to_string());
     let grpc = it.grpc_status.map(|status| format!(" {status}")).unwrap_or_default();
     let rest = match it.outcome {
@@ -55,7 +65,11 @@ fn write_heading(it: &RequestDocument, screen: &mut Screen) -> io::Result<()> {
             None => String::new(),
         },
         RequestOutcome::Preflight => " from the gateway itself, which answers the CORS preflight".to_owned(),
-        RequestOutcome::NotFound | RequestOutcome::InvalidBackend | RequestOutcome::NoListener => String::new(),
+        RequestOutcome::DirectResponse => " from the gateway itself, because of a filter".to_owned(),
+        RequestOutcome::NotFound
+        | RequestOutcome::InvalidBackend
+        | RequestOutcome::Unknown
+        | RequestOutcome::NoListener => String::new(),
         RequestOutcome::Backend => {
             let serving: Vec<&BackendDocument> = it.backends.iter().filter(|backend| backend.serves).collect();
             match serving.as_slice() {
@@ -86,7 +100,7 @@ fn rule_rows(it: &RequestDocument, table: &mut Table) {
     for (at, rule) in it.rules.iter().enumerate() {
         let is_first = at == 0 && !it.hostname.is_empty();
         let hostname = if is_first { format!("for {}", it.hostname) } else { String::new() };
-        let word = if at + 1 < it.rules.len() { "by way of" } else { "route" };
+        let word = if at + 1 < it.rules.len() { "via" } else { "route" };
         row(table, word, node(&rule.route), &hostname);
         row(table, "rule", node(&rule.rule), &rule.matched);
     }
@@ -101,6 +115,9 @@ fn filter_rows(filters: &FiltersDocument, indent: &str, table: &mut Table) {
     for header in &filters.response_headers {
         row(table, &format!("{indent}header"), header_text(header).into(), "of the answer");
     }
+    if let Some(redirect) = filters.redirect.as_ref().filter(|_| !indent.is_empty()) {
+        row(table, &format!("{indent}redirect"), format!("{} to {}", redirect.status, redirect.location).into(), "");
+    }
     if let Some(rewrite) = &filters.rewrite {
         let parts = [("host", &rewrite.host), ("path", &rewrite.path)];
         for (word, value) in parts.into_iter().filter_map(|(word, value)| Some((word, value.as_ref()?))) {
@@ -109,7 +126,7 @@ fn filter_rows(filters: &FiltersDocument, indent: &str, table: &mut Table) {
     }
     for mirror in &filters.mirrors {
         let share = format!("{}% of requests", mirror.percent);
-        let (gets, fails) = (format!("{share}, whose answers nobody sees"), format!("{share}, whose copies fail"));
+        let (gets, fails) = (format!("{share}, whose responses are ignored"), format!("{share}, whose copies fail"));
         let address = address(&mirror.backend, mirror.port);
         backend_row(table, &format!("{indent}mirror"), address, mirror.invalid.as_ref(), &gets, &fails);
     }
@@ -119,9 +136,31 @@ fn filter_rows(filters: &FiltersDocument, indent: &str, table: &mut Table) {
             None => row(table, "cors", paint(WARNING, "the origin is not allowed").into(), ""),
         }
     }
-    for extension in &filters.filters {
-        row(table, &format!("{indent}filter"), paint(OBJECT, extension).into(), "");
+    for filter in &filters.extensions {
+        let effect = match &filter.effect {
+            ExtensionEffect::Answer(status) => format!("answers with {status}"),
+            ExtensionEffect::Missing => "does not exist".to_owned(),
+            ExtensionEffect::Unknown => "unknown".to_owned(),
+            ExtensionEffect::NotEvaluated(fields) => fields.join(", "),
+            ExtensionEffect::Policy => "a policy".to_owned(),
+        };
+        row(table, &format!("{indent}filter"), paint(OBJECT, &filter.name).into(), &effect);
     }
+}
+
+fn overridden_rows(overridden: &[OverriddenRuleDocument], table: &mut Table) {
+    for OverriddenRuleDocument { path, by } in overridden {
+        let by = format!("of the rule does not count: {by} overrides it");
+        row(table, "overridden", paint(PLAIN, path).into(), &by);
+    }
+}
+
+fn write_unknown(unknown: &[String], screen: &mut Screen) -> io::Result<()> {
+    let mut table = Table::plain(2);
+    for sentence in unknown {
+        table.row([[paint(WARNING, "unknown: "), paint(PLAIN, sentence)].into()]);
+    }
+    table.write(screen)
 }
 
 fn backend_rows(backends: &[BackendDocument], table: &mut Table) {
@@ -168,7 +207,7 @@ fn row(table: &mut Table, word: &str, cell: Cell, detail: &str) {
     table.row([paint(DIM, word).into(), cell, paint(DIM, detail).into()]);
 }
 
-/// A backend with its share, or with what fails there and why.
+/// A backend with its share, or with its error.
 fn backend_row(
     table: &mut Table,
     word: &str,
@@ -193,9 +232,9 @@ fn header_text(header: &HeaderDocument) -> Painted {
 }
 
 /// `Service/namespace/name:port`.
-fn address(backend: &str, port: Option<i64>) -> String {
+fn address(backend: &ObjectRef, port: Option<i64>) -> String {
     match port {
         Some(port) => format!("{backend}:{port}"),
-        None => backend.to_owned(),
+        None => backend.to_string(),
     }
 }

@@ -25,7 +25,7 @@ pub fn sarif_log(findings: &[FindingDocument]) -> Value {
 }
 
 fn descriptor(rule: &Rule) -> Value {
-    // Code scanners want all of these.
+    // Code scanners require all of these.
     json!({
         "id": rule.id,
         "name": rule.id.split('-').map(capitalised).collect::<String>(),

@@ -1,4 +1,4 @@
-//! What colours mean, everywhere.
+//! The meaning of colours.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use crate::invocation::UNBROKEN_SPACE;
 
 pub const PLAIN: Style = Style::new();
 pub const HEAD: Style = Style::new().bold();
-/// Something a policy can be attached to.
+/// An object that a policy can be attached to.
 pub const OBJECT: Style = AnsiColor::Cyan.on_default();
 pub const POLICY: Style = AnsiColor::Magenta.on_default();
 pub const GOOD: Style = AnsiColor::Green.on_default();
 pub const BAD: Style = AnsiColor::Red.on_default();
 pub const WARNING: Style = AnsiColor::Yellow.on_default();
-/// Worth knowing, and not wrong.
+/// Worth knowing, but not wrong.
 pub const INFO: Style = AnsiColor::Blue.on_default();
-/// Less important than what is around it.
+/// Less important than its surroundings.
 pub const DIM: Style = Style::new().effects(Effects::DIMMED);
-/// A value that lost. Always marked with [`LOST_MARK`] too, for those who see no strike-through.
+/// A value that lost. It is also marked with [`LOST_MARK`], for terminals without strike-through.
 pub const LOST: Style = Style::new().effects(Effects::DIMMED.insert(Effects::STRIKETHROUGH));
 pub const LOST_MARK: &str = "✗";
 

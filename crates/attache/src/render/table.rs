@@ -1,5 +1,5 @@
-//! Tables as kubectl prints them, except that they fit the terminal: the last column is folded, and columns for which
-//! there is no room stand below the others.
+//! Tables as kubectl prints them, except that they fit the terminal: the last column is folded, and columns without
+//! enough room are printed below the others.
 
 use std::io::{self, Write};
 
@@ -10,17 +10,17 @@ use super::style::{HEAD, PLAIN, Painted, paint};
 use crate::invocation::UNBROKEN_SPACE;
 
 const GAP: usize = 3;
-/// Narrower than this, a folded column is harder to read than lines that the terminal breaks.
+/// If a folded column is narrower than this, lines that the terminal breaks are easier to read.
 const NARROWEST: usize = 24;
-/// How far a cell stands to the right of the one that it is below.
+/// The indentation of a cell relative to the one that it is below.
 const HANG: usize = 2;
-/// How far cells that stand below the others of a list are indented.
+/// The indentation of cells that are printed below the others of a list.
 const BELOW: usize = 4;
 
 #[derive(Debug)]
 pub struct Table {
     indent: usize,
-    /// Whether cells that have too little room go to the next line. A list has one line for each thing.
+    /// Whether cells with too little room go to the next line. A list has one line for each item.
     below: bool,
     rows: Vec<Vec<Cell>>,
 }
@@ -34,7 +34,7 @@ impl Table {
         Table { indent: 0, below: false, rows: vec![head.iter().map(|name| paint(HEAD, name).into()).collect()] }
     }
 
-    /// Not a list of things but one thing in lines, all of them indented.
+    /// A table that is not a list, but the lines of one item, all indented.
     pub fn plain(indent: usize) -> Table {
         Table { indent, below: true, rows: Vec::new() }
     }
@@ -45,7 +45,7 @@ impl Table {
 
     pub fn write(&self, screen: &mut Screen) -> io::Result<()> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        // Cells that end a shorter row may stick out: they do not widen their column.
+        // Cells that end a shorter row may extend to the right: they do not widen their column.
         let cells = |column: usize| {
             self.rows.iter().filter(move |row| row.len() == columns).filter_map(move |row| row.get(column))
         };
@@ -54,7 +54,7 @@ impl Table {
             widths.filter(|width| column > 0 || *width <= most).max().unwrap_or(0)
         };
         let widths = |most: usize| (0..columns).map(|column| width(column, most)).collect::<Vec<usize>>();
-        // Neither does a first cell because of which the others would not fit: they go below it.
+        // Neither does a first cell that leaves no room for the others: they are printed below it.
         let fits =
             |room: usize| self.indent + widths(usize::MAX).iter().map(|width| width + GAP).sum::<usize>() <= room + GAP;
         let room = screen.width().filter(|room| self.below && columns > 1 && !fits(*room));
@@ -100,7 +100,7 @@ impl Table {
         Ok(())
     }
 
-    /// Where on the next line a cell goes that has too little room where it would start: below one of those before it.
+    /// The column on the next line for a cell that has too little room: below one of the cells before it.
     fn lower(&self, starts: &[usize], at: usize, needed: usize, room: Option<usize>) -> Option<usize> {
         let room = room.filter(|room| self.below && at + needed > *room)?;
         let lower = starts.iter().rev().find(|start| *start + needed <= room).or(starts.first())?;
@@ -108,7 +108,7 @@ impl Table {
         Some(hanging).filter(|start| *start < at)
     }
 
-    /// How many columns of a list there is room for beside each other.
+    /// The number of columns of a list that fit beside each other.
     fn beside(&self, widths: &[usize], room: Option<usize>) -> usize {
         let Some(room) = room.filter(|_| !self.below) else { return widths.len() };
         let last = self.rows.iter().filter(|row| row.len() == widths.len()).filter_map(|row| row.last());
@@ -129,7 +129,7 @@ fn end_line(fresh: bool, screen: &mut Screen) -> io::Result<()> {
     if fresh { Ok(()) } else { writeln!(screen) }
 }
 
-/// The cells of a list that had no room, as many in a line as there is room for.
+/// The cells of a list that had no room, as many on a line as fit.
 fn write_below(cells: &[Cell], screen: &mut Screen) -> io::Result<()> {
     let room = screen.width().unwrap_or(usize::MAX);
     let mut at = 0;
@@ -156,12 +156,12 @@ impl Cell {
         self.0.iter().map(|span| width(&span.text)).sum()
     }
 
-    /// How many spaces it begins with.
+    /// The number of leading spaces.
     fn indent(&self) -> usize {
         self.0.first().map_or(0, |first| first.text.len() - first.text.trim_start_matches(' ').len())
     }
 
-    /// The width it takes at least: that of its longest word, and enough to be read. A command may stick out.
+    /// Its minimum width: that of its longest word, and enough to be readable. A command may be longer.
     fn needed(&self) -> usize {
         let Some((last, first)) = self.0.split_last() else { return 0 };
         let start = first.iter().map(|span| width(&span.text)).sum::<usize>();
@@ -180,7 +180,7 @@ impl Cell {
         Ok(())
     }
 
-    /// Lines no wider than `room`: the last text is folded, and what comes before it stands on the first of them.
+    /// Lines no wider than `room`: the last text is folded, and the texts before it are on the first line.
     fn folded(&self, room: Option<usize>) -> Vec<Cell> {
         let Some((last, first)) = self.0.split_last() else { return Vec::new() };
         let start = self.width() - width(&last.text);

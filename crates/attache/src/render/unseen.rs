@@ -1,16 +1,16 @@
-//! What of a cluster could not be seen, and what that could hide.
+//! Kinds of a cluster that could not be read, and what that could hide.
 
 use attache_answers::scopes::cut;
-use attache_cluster::{Unseen, UnseenReason};
+use attache_cluster::{ObjectRole, Unseen, UnseenReason};
 use attache_engine::Problem;
 use serde::Serialize;
 
 use super::problem;
 
-/// How many kinds are named after an answer before the rest is only counted.
+/// The number of kinds that are named before the rest is only counted.
 const MOST: usize = 5;
 
-/// A kind of which not everything could be read.
+/// A kind of which not all objects could be read.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnseenDocument<'u> {
@@ -41,10 +41,10 @@ impl UnseenDocument<'_> {
     }
 }
 
-/// Says after an answer what it does not know: policies first, which may change it most.
+/// Prints after an answer what could not be read: policies first, which may change it most.
 pub fn show(unseen: &[Unseen]) {
     let mut unseen: Vec<&Unseen> = unseen.iter().collect();
-    unseen.sort_by_key(|it| !it.is_policy);
+    unseen.sort_by_key(|it| it.role != ObjectRole::Policies);
     let shown = cut(unseen.len(), MOST);
     for it in &unseen[..shown] {
         problem::show(&Problem::warning(it.to_string()));

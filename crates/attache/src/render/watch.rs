@@ -18,15 +18,15 @@ use super::status::{in_force, why};
 use super::style::{DIM, GOOD, HEAD, OBJECT, POLICY, Painted, WARNING, paint};
 use super::{Screen, counted, joined, some};
 
-/// Longer values are cut where several are on a line.
+/// Longer values are cut if several are on a line.
 const LONGEST: usize = 40;
 
 pub struct WatchView {
-    /// How many names and values are shown before the rest is only counted.
+    /// The number of names and values that are shown before the rest is only counted.
     pub most: usize,
     /// Whether each value is shown, below the line.
     pub diff: bool,
-    /// Shown before each line.
+    /// The time before each line.
     pub time: Option<Timestamp>,
 }
 
@@ -40,7 +40,7 @@ impl WatchView {
             self.line(screen, &paint(POLICY, some(&policies, self.most)), &format!(": {text}"))?;
         }
         let by_target: BTreeMap<&NodeRef, &TargetChange> = changes.targets.iter().map(|it| (&it.target, it)).collect();
-        // A section to which the same happens as to the whole object is left out.
+        // A section with the same change as the whole object is left out.
         let is_shown = |it: &&TargetChange| {
             let whole = it.target.section.as_ref().and_then(|_| by_target.get(&it.target.whole()));
             whole.is_none_or(|whole| (&whole.before, &whole.after) != (&it.before, &it.after))
@@ -139,7 +139,7 @@ fn policies(side: &Option<SetValue>) -> Option<&[ObjectRef]> {
     side.as_ref().map(|set| set.policies.as_slice()).filter(|policies| !policies.is_empty())
 }
 
-/// Changes with the same text together, in the order of the first of each.
+/// Groups changes with the same text, in the order of the first of each.
 fn grouped<'c, C: Copy, N: Display + 'c>(
     changes: impl IntoIterator<Item = C>,
     name: impl Fn(C) -> &'c N,
@@ -179,26 +179,26 @@ pub fn write_watching_cluster(engine: &Engine, server: &str) {
     let _ = writeln!(anstream::stderr(), "{}", paint(DIM, text));
 }
 
-/// Whether the cluster can be reached, and which kinds have come and gone, on standard error.
+/// Whether the cluster can be reached, and which kinds were installed or removed, on standard error.
 pub fn write_contact(news: &ClusterNews) {
     let mut stderr = anstream::stderr();
-    if let Some(why) = &news.out_of_touch {
-        let _ = writeln!(stderr, "{} {why}", paint(WARNING, "out of touch:"));
+    if let Some(why) = &news.disconnected {
+        let _ = writeln!(stderr, "{} {why}", paint(WARNING, "disconnected:"));
     }
-    if let Some(after) = news.back_in_touch {
-        let text = format!("after {:.1} s; what happened meanwhile follows", after.as_secs_f64());
-        let _ = writeln!(stderr, "{} {text}", paint(GOOD, "back in touch:"));
+    if let Some(after) = news.reconnected {
+        let text = format!("after {:.1} s; changes in the meantime follow", after.as_secs_f64());
+        let _ = writeln!(stderr, "{} {text}", paint(GOOD, "reconnected:"));
     }
     for change in &news.kinds {
         let text = match change {
-            KindChange::Came(resource) => format!("{resource} are followed from now on"),
-            KindChange::Went(resource) => format!("{resource} are not installed any more"),
+            KindChange::Installed(resource) => format!("{resource} are installed, and now watched"),
+            KindChange::Removed(resource) => format!("{resource} were removed"),
         };
         let _ = writeln!(stderr, "{}", paint(DIM, text));
     }
 }
 
-/// Files and folders that could not be read before, on standard error.
+/// Files and folders that could not be read before, and now can, on standard error.
 pub fn write_fixed(paths: &[PathBuf]) {
     for path in paths {
         let _ = writeln!(anstream::stderr(), "{} `{}` can be read again", paint(GOOD, "fixed:"), path.display());

@@ -10,17 +10,24 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use crate::arguments::Global;
 use crate::failure::Failure;
 
-/// What was read, and how to go on from there.
+/// The objects of a cluster, and how to follow it.
 pub struct LiveCluster {
     pub cluster: Cluster,
     pub interest: Interest,
     pub reading: ClusterReading,
 }
 
-/// Reads the cluster that the arguments name.
-pub fn read_cluster(global: &Global, kinds: &[PolicyKind]) -> Result<LiveCluster, Failure> {
+/// Reads the cluster that the arguments select, as far as it can matter to objects of the kind that a question is
+/// `about`.
+pub fn read_cluster(global: &Global, kinds: &[PolicyKind], about: Option<&str>) -> Result<LiveCluster, Failure> {
     let cluster = Cluster::connect(&global.cluster.options())?;
-    let interest = Interest { kinds: kinds.to_vec(), settings: global.settings(), namespace: global.namespace.clone() };
+    let interest = Interest {
+        kinds: kinds.to_vec(),
+        settings: global.settings(),
+        namespace: global.namespace.clone(),
+        about: about.map(str::to_owned),
+        statuses: false,
+    };
     let shown = !global.quiet && stderr().is_terminal();
     let bar = shown.then(|| ProgressBar::new_spinner().with_style(style()).with_message("reading the cluster"));
     bar.iter().for_each(|bar| bar.enable_steady_tick(Duration::from_millis(200)));

@@ -1,4 +1,4 @@
-//! What files say, each by itself, and what it comes to when some of them say something else.
+//! The objects of each file, and the edits that follow when some files change.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use attache_engine::{Edit, Object, ObjectRef, Objects, Problem};
 
 use super::duplicates;
 
-/// A file among others: which of the inputs named it or its folder, and its path. Of two that say something about the
-/// same object, the later counts.
+/// The rank of a file: the index of the input that named it or its folder, and its path. If two files define the same
+/// object, the one with the higher rank counts.
 pub type Rank = (usize, PathBuf);
 
 #[derive(Debug, Default)]
 pub struct Contents {
     files: BTreeMap<Rank, Vec<Object>>,
-    /// What several files speak of, or one of them twice.
+    /// Objects that are defined more than once.
     twice: HashSet<ObjectRef>,
 }
 
@@ -26,7 +26,8 @@ pub struct Difference {
 }
 
 impl Contents {
-    /// Files that now say this, with namespaces as written; nothing, if they are gone. The edits make `now` say the same.
+    /// Replaces the objects of some files, with namespaces as written; a removed file has none. The edits turn `now`
+    /// into what the files define.
     pub fn replace(
         &mut self,
         fresh: BTreeMap<Rank, Vec<Object>>,
@@ -46,18 +47,18 @@ impl Contents {
             touch(&before);
         }
         if declares {
-            // Any object may turn out to live elsewhere.
+            // Any object may change its namespace.
             ranks.extend(self.files.keys().cloned());
             self.files.values().for_each(|objects| touch(objects));
         }
-        self.settle(&ranks, cluster_scoped);
+        self.resolve_namespaces(&ranks, cluster_scoped);
         ranks.iter().filter_map(|rank| self.files.get(rank)).for_each(|objects| touch(objects));
         self.files.retain(|_, objects| !objects.is_empty());
         self.difference(&touched, now)
     }
 
-    /// Finds out which objects of some files live in a namespace. All that declare it are among them, or none.
-    fn settle(&mut self, ranks: &BTreeSet<Rank>, cluster_scoped: impl Fn(&str, &str) -> bool) {
+    /// Resolves the namespaces of the objects of some files: of all files if one of them declares the scope of a kind.
+    fn resolve_namespaces(&mut self, ranks: &BTreeSet<Rank>, cluster_scoped: impl Fn(&str, &str) -> bool) {
         let others = self.files.iter().filter(|(rank, _)| !ranks.contains(rank)).flat_map(|(_, objects)| objects);
         let mut objects: Vec<Object> = others.filter(|object| declares_resource_scope(object)).cloned().collect();
         let declarations = objects.len();
@@ -71,9 +72,9 @@ impl Contents {
             object.id.namespace = written.unwrap_or_default().into();
         }
         settle_namespaces(&mut objects, &mut [], cluster_scoped);
-        let mut settled = objects.into_iter().skip(declarations);
+        let mut resolved = objects.into_iter().skip(declarations);
         for ((_, file), length) in self.files.iter_mut().filter(|(rank, _)| ranks.contains(rank)).zip(lengths) {
-            file.extend(settled.by_ref().take(length));
+            file.extend(resolved.by_ref().take(length));
         }
     }
 
@@ -107,7 +108,7 @@ impl Contents {
         difference
     }
 
-    /// How many files there are that say something.
+    /// The number of files that define objects.
     pub fn len(&self) -> usize {
         self.files.len()
     }
@@ -119,15 +120,15 @@ mod tests {
 
     use super::*;
 
-    /// Files, and a model that follows them.
+    /// Files, and the objects after their edits.
     #[derive(Default)]
-    struct World {
+    struct FollowedFolder {
         contents: Contents,
         now: Vec<Object>,
     }
 
-    impl World {
-        /// Writes files, and says what that comes to.
+    impl FollowedFolder {
+        /// Writes files. Returns the edits and warnings as text.
         fn write(&mut self, files: &[(&str, &str)]) -> Vec<String> {
             let read = |(name, text): &(&str, &str)| {
                 let reading = text::read(&(*name).into(), text);
@@ -161,13 +162,13 @@ mod tests {
 
     #[test]
     fn only_what_is_different_is_an_edit() {
-        let mut world = World::default();
+        let mut world = FollowedFolder::default();
         let [a, b] = ["a", "b"].map(|name| cake(name, 1));
         assert_eq!(world.write(&[("1", &(a.clone() + &b))]), ["put Cake/default/a of 1", "put Cake/default/b of 1"]);
         assert_eq!(world.write(&[("1", &(a.clone() + &b))]), NOTHING);
         assert_eq!(world.write(&[("1", &(a.clone() + &cake("b", 2)))]), ["put Cake/default/b of 1"]);
         assert_eq!(world.write(&[("1", &a)]), ["delete Cake/default/b"]);
-        // Who asks where an object is must be told the right line.
+        // The location of the object changes.
         assert_eq!(world.write(&[("1", &format!("# a\n{a}"))]), ["put Cake/default/a of 1"]);
         assert_eq!(world.write(&[("1", ""), ("2", &a)]), ["put Cake/default/a of 2"]);
         assert_eq!(world.write(&[("2", "")]), ["delete Cake/default/a"]);
@@ -176,25 +177,25 @@ mod tests {
 
     #[test]
     fn of_two_files_the_later_counts_and_the_earlier_when_it_is_gone() {
-        let mut world = World::default();
+        let mut world = FollowedFolder::default();
         world.write(&[("2", &cake("a", 2))]);
         let twice = "`Cake/default/a` is defined twice; this definition replaces the one in 1:1:1";
         assert_eq!(world.write(&[("1", &cake("a", 1))]), [twice]);
-        // It was said already.
+        // The warning was given before.
         assert_eq!(world.write(&[("1", &cake("a", 3))]), NOTHING);
         assert_eq!(world.write(&[("2", "")]), ["put Cake/default/a of 1"]);
         assert_eq!(world.write(&[("2", &cake("a", 2))]), ["put Cake/default/a of 2", twice]);
     }
 
     #[test]
-    fn another_file_may_say_where_objects_live() {
+    fn another_file_may_define_the_scope_of_a_kind() {
         let definition = |scope: &str| {
             format!(
                 "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: cakes}}\n\
                  spec: {{group: '', names: {{kind: Cake}}, scope: {scope}}}\n"
             )
         };
-        let mut world = World::default();
+        let mut world = FollowedFolder::default();
         let far = "apiVersion: v1\nkind: Cake\nmetadata: {name: a, namespace: far}\n";
         world.write(&[("1", &cake("a", 1)), ("2", far)]);
         let crd = "put CustomResourceDefinition/cakes of crd";

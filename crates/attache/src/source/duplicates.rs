@@ -1,4 +1,4 @@
-//! Objects that are there more than once.
+//! Objects that are defined more than once.
 
 use attache_engine::Object;
 use attache_engine::hash;
@@ -6,7 +6,7 @@ use attache_engine::{Path, Problem};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-/// Keeps the last of the objects that have one name, with a warning that says where both are.
+/// Keeps the last definition of each object, with a warning that names both locations.
 pub fn keep_last(objects: Vec<Object>) -> (Vec<Object>, Vec<Problem>) {
     let twice = pairs(&objects);
     if twice.is_empty() {
@@ -20,7 +20,7 @@ pub fn keep_last(objects: Vec<Object>) -> (Vec<Object>, Vec<Problem>) {
     (kept, warnings)
 }
 
-/// Every object whose name another has before it, and the last of those, in order.
+/// Every repeated definition, with the one before it, in order.
 fn pairs(objects: &[Object]) -> Vec<(usize, usize)> {
     let hashes = objects.par_iter().enumerate().map(|(at, object)| (hash(&object.id), at));
     let mut hashes: Vec<(u64, usize)> = hashes.collect();

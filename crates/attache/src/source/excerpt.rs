@@ -1,4 +1,4 @@
-//! The lines of the source that problems are about.
+//! The source lines of problems.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use attache_engine::Problem;
 
-/// In a larger file, which a machine wrote, the line helps nobody.
+/// A larger file was written by a program: its lines are not shown.
 const LARGE: u64 = 1 << 20;
 
-/// Source text is not kept: files are read once more, and only when there is a problem to show.
+/// Source text is not kept: a file is read again when a problem in it is shown.
 #[derive(Debug, Default)]
 pub struct Excerpts(HashMap<Arc<str>, Option<String>>);
 
 impl Excerpts {
-    /// The line that `problem` is about. None for standard input, which cannot be read again.
+    /// The source line of a problem. `None` for standard input, which cannot be read again.
     pub fn line(&mut self, problem: &Problem) -> Option<&str> {
         let (file, place) = (problem.file.as_ref()?, problem.location?);
         let text = self.0.entry(Arc::clone(file)).or_insert_with_key(|file| {

@@ -1,4 +1,4 @@
-//! Which files `-f` means.
+//! Finds the files of `-f`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -9,22 +9,24 @@ use std::{fs, io};
 
 use attache_engine::Problem;
 
-/// What messages call standard input.
+use super::rendered::{self, Chart, Kustomization};
+
+/// The name of standard input in messages.
 pub const STDIN: &str = "<stdin>";
 
-/// The files that are read in a folder.
+/// The extensions of files that are read in a folder.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 #[derive(Debug)]
 pub struct File {
-    /// As messages call it.
+    /// Its name in messages.
     pub name: Arc<str>,
     pub origin: Origin,
-    /// Which of the inputs named it, or the folder it is in.
+    /// The index of the input that named it, or its folder.
     pub input: usize,
     /// Whether it was named itself, not found in a folder.
     pub named: bool,
-    /// Where it really is: what two names of one file have in common.
+    /// Its path with all links resolved.
     pub real: PathBuf,
     pub stamp: Stamp,
 }
@@ -35,13 +37,13 @@ pub enum Origin {
     Stdin,
 }
 
-/// What tells, without reading it, that a file is another than before.
+/// The size, time and identity of a file, from which changes are recognized without reading it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// In bytes.
     pub size: u64,
     modified: Option<SystemTime>,
-    /// The place of a file may be taken by another one that is as large and as old.
+    /// A file may be replaced by another one of the same size and age.
     #[cfg(unix)]
     inode: (u64, u64),
 }
@@ -61,18 +63,18 @@ impl From<&fs::Metadata> for Stamp {
 
 #[derive(Debug, Default)]
 pub struct Found {
-    /// In the order in which they count. One that is named twice is there once, where it was named last.
+    /// In the order of their ranks. A file that is named twice is listed once, at its last rank.
     pub files: Vec<File>,
-    /// Where those that are looked through really are.
+    /// The folders that were listed, with all links resolved.
     pub folders: BTreeSet<PathBuf>,
     pub obstacles: Vec<Obstacle>,
 }
 
-/// What was in the way of finding files.
+/// Why files could not be found.
 #[derive(Debug)]
 pub struct Obstacle {
     pub path: PathBuf,
-    /// Whether there may be files behind it all the same.
+    /// Whether it may hide files.
     pub hides: bool,
     pub problem: Problem,
 }
@@ -90,6 +92,7 @@ pub fn find(inputs: &[PathBuf]) -> Found {
         finder.input(input);
     }
     let mut found = finder.found;
+    leave_out_kustomizations(&mut found);
     let mut seen = HashSet::new();
     found.files.reverse();
     found.files.retain(|file| seen.insert(file.real.clone()));
@@ -97,7 +100,26 @@ pub fn find(inputs: &[PathBuf]) -> Found {
     found
 }
 
-/// Whether a file is read where only its folder is named.
+/// Leaves out kustomizations, and the patches that they name, because patches are not objects.
+fn leave_out_kustomizations(found: &mut Found) {
+    let mut patches = HashSet::new();
+    for file in &found.files {
+        let Origin::Path(path) = &file.origin else { continue };
+        if !rendered::is_kustomization(path) {
+            continue;
+        }
+        let kustomization = Kustomization::read(path);
+        patches.extend(kustomization.patches.iter().map(|patch| real(patch)));
+        let obstacle = |problem| Obstacle { path: path.clone(), hides: false, problem };
+        found.obstacles.extend(kustomization.problem.map(obstacle));
+    }
+    found.files.retain(|file| match &file.origin {
+        Origin::Path(path) => !rendered::is_kustomization(path) && (file.named || !patches.contains(&file.real)),
+        Origin::Stdin => true,
+    });
+}
+
+/// Whether a file in a folder is read.
 pub fn is_manifest(path: &Path) -> bool {
     path.extension().and_then(OsStr::to_str).is_some_and(|end| EXTENSIONS.contains(&end))
 }
@@ -112,10 +134,12 @@ pub fn unreadable(name: &str, error: &io::Error) -> Problem {
 #[derive(Default)]
 struct Finder {
     found: Found,
-    /// Which of the inputs is at hand.
+    /// The index of the current input.
     at: usize,
-    /// The folders that have been entered from it: links may lead in circles.
+    /// The folders that were entered from it: links may form a cycle.
     entered: HashSet<PathBuf>,
+    /// The Helm charts that the current folder is in, the innermost last.
+    charts: Vec<Chart>,
 }
 
 impl Finder {
@@ -152,6 +176,9 @@ impl Finder {
             Ok(entries) => entries,
             Err(error) => return self.obstacle(folder, &error),
         };
+        let chart = Chart::find(folder);
+        let is_chart = chart.is_some();
+        self.charts.extend(chart);
         let shown = |entry: &fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
         let mut entries: Vec<fs::DirEntry> = entries.into_iter().filter(shown).collect();
         entries.sort_by_key(fs::DirEntry::path);
@@ -160,6 +187,7 @@ impl Finder {
             let manifest = is_manifest(&path);
             match fs::metadata(&path) {
                 Ok(found) if found.is_dir() => self.folder(&path),
+                Ok(_) if manifest && self.charts.last_mut().is_some_and(|chart| chart.leaves_out(&path)) => {}
                 Ok(found) if manifest => {
                     let is_link = entry.file_type().is_ok_and(|entry| entry.is_symlink());
                     let real = if is_link { real(&path) } else { real_folder.join(entry.file_name()) };
@@ -168,6 +196,11 @@ impl Finder {
                 Err(error) if manifest => self.obstacle(&path, &error),
                 Ok(_) | Err(_) => {}
             }
+        }
+        if let Some(chart) = self.charts.pop_if(|_| is_chart)
+            && let Some(problem) = chart.problem()
+        {
+            self.found.obstacles.push(Obstacle { path: chart.path(), hides: false, problem });
         }
     }
 
@@ -183,7 +216,7 @@ impl Finder {
     }
 }
 
-/// Where a path leads, through all links.
+/// A path with all links resolved.
 fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

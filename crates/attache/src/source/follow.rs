@@ -14,17 +14,18 @@ use super::notice::Notices;
 use super::progress::Progress;
 use crate::failure::Failure;
 
-/// A file that is empty for longer was not emptied only to be written anew.
+/// A file that stays empty for longer is not being rewritten.
 const EMPTIED: Duration = Duration::from_secs(2);
 
-pub struct Followed {
+/// Files that are read again when they change, and the edits that follow.
+pub struct FollowedFiles {
     inputs: Vec<PathBuf>,
     notices: Notices,
     files: BTreeMap<Rank, Known>,
     contents: Contents,
-    /// What is wrong with files and folders, and has been said.
+    /// Problems of files and folders that have been reported.
     wrong: BTreeMap<PathBuf, Vec<Problem>>,
-    /// When to look again, even if nothing happens.
+    /// When to read again without a notification.
     again: Option<Instant>,
 }
 
@@ -33,18 +34,18 @@ pub struct Followed {
 struct Known {
     stamp: Stamp,
     problems: Vec<Problem>,
-    /// Whether what it said before that counts, because now it is broken.
+    /// Whether its earlier objects count, because it is broken now.
     stale: bool,
     emptied: Option<Instant>,
 }
 
-/// What became of the files since the last look.
+/// The changes of files since the last read.
 #[derive(Debug)]
 pub struct News {
     pub edits: Vec<Edit>,
-    /// What was not wrong before.
+    /// New problems.
     pub problems: Vec<Problem>,
-    /// Files and folders that could not be used before.
+    /// Files and folders that could not be read before.
     pub fixed: Vec<PathBuf>,
 }
 
@@ -60,10 +61,10 @@ struct ToRead {
     file: File,
 }
 
-impl Followed {
-    /// With `every`, files are looked at so often, without waiting for notifications.
-    pub fn new(inputs: &[PathBuf], every: Option<Duration>) -> Followed {
-        Followed {
+impl FollowedFiles {
+    /// With `every`, files are polled at this interval, without notifications.
+    pub fn new(inputs: &[PathBuf], every: Option<Duration>) -> FollowedFiles {
+        FollowedFiles {
             inputs: inputs.to_vec(),
             notices: Notices::new(every),
             files: BTreeMap::new(),
@@ -73,23 +74,38 @@ impl Followed {
         }
     }
 
-    /// From now on Ctrl-C ends the waiting.
+    /// Reads all files for the first time. Returns their objects and problems.
+    pub fn read(&mut self, quiet: bool, cluster_scoped: impl Fn(&str, &str) -> bool) -> (Objects, Vec<Problem>) {
+        let News { edits, problems, .. } = self.look(&HashSet::new(), &Objects::default(), quiet, cluster_scoped);
+        let objects = edits.into_iter().filter_map(|edit| match edit {
+            Edit::Put(object) => Some(object),
+            Edit::Delete(_) => None,
+        });
+        (Objects::new(objects.collect()), problems)
+    }
+
+    /// Ctrl-C ends [`wait`](Self::wait) from now on.
     pub fn end_on_interrupt(&self) -> Result<(), Failure> {
         self.notices.end_on_interrupt()
     }
 
-    /// How many files there are that say something.
+    /// The number of files that define objects.
     pub fn len(&self) -> usize {
         self.contents.len()
     }
 
-    /// Waits until it is time to look at the files. Gives those that were touched; nothing at the end.
+    /// All current problems of the files.
+    pub fn problems(&self) -> Vec<Problem> {
+        self.wrong.values().flatten().cloned().collect()
+    }
+
+    /// Waits until files may have changed. Returns the notified paths; `None` at Ctrl-C.
     pub fn wait(&mut self) -> Option<HashSet<PathBuf>> {
         self.notices.wait(self.again)
     }
 
-    /// Reads what was touched or looks different, and gives the edits that make `now` say the same as the files. A file
-    /// that is broken, or cannot be read, counts as it was before.
+    /// Reads the files that were touched or have a different stamp, and returns the edits that turn `now` into what
+    /// they define. The previous content of a broken or unreadable file counts.
     pub fn look(
         &mut self,
         touched: &HashSet<PathBuf>,
@@ -116,7 +132,7 @@ impl Followed {
         News { edits, problems, fixed }
     }
 
-    /// A folder is looked through only after it is watched, so that nothing that happens in it gets lost.
+    /// Lists folders only after they are watched, so that no change is missed.
     fn find(&mut self) -> Found {
         loop {
             let found = files::find(&self.inputs);
@@ -126,7 +142,7 @@ impl Followed {
         }
     }
 
-    /// Finds out which files to read, and which are gone. All others stay as they are known.
+    /// Finds the files to read, and removed files. All others are unchanged.
     fn sort(&mut self, found: Vec<File>, obstacles: &[Obstacle], touched: &HashSet<PathBuf>) -> Sorted {
         let mut before = std::mem::take(&mut self.files);
         let mut sorted = Sorted::default();
@@ -156,7 +172,7 @@ impl Followed {
         sorted
     }
 
-    /// What is wrong and was not, and what was wrong and is not.
+    /// New problems, and files that are fixed.
     fn compare(&mut self, obstacles: &[Obstacle]) -> (Vec<Problem>, Vec<PathBuf>) {
         let mut wrong: BTreeMap<PathBuf, Vec<Problem>> = BTreeMap::new();
         for obstacle in obstacles {
@@ -174,7 +190,7 @@ impl Followed {
             for problem in found.iter().filter(|problem| !known.contains(problem)) {
                 let mut problem = problem.clone();
                 if stale.contains(path.as_path()) {
-                    problem.help.get_or_insert("until this is fixed, the file counts as it was before".into());
+                    problem.help.get_or_insert("until this is fixed, the previous content of the file counts".into());
                 }
                 problems.push(problem);
             }
@@ -188,12 +204,12 @@ impl Followed {
 }
 
 impl Known {
-    /// Whether a file that was found is what was read. What could not be read may be readable now.
+    /// Whether a file is unchanged since it was read. An unreadable file may have become readable.
     fn is(&self, file: &File) -> bool {
         self.stamp == file.stamp && !self.problems.iter().any(Problem::is_error)
     }
 
-    /// Some write a file by emptying it first, and take their time.
+    /// Some programs empty a file before they write it.
     fn may_be_being_written(&self, file: &File) -> bool {
         let recently = self.emptied.is_none_or(|since| since.elapsed() < EMPTIED);
         file.stamp.size == 0 && self.stamp.size > 0 && recently

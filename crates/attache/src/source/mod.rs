@@ -8,6 +8,7 @@ mod files;
 mod follow;
 mod notice;
 mod progress;
+mod rendered;
 #[cfg(test)]
 mod tests;
 
@@ -18,33 +19,33 @@ use std::path::PathBuf;
 use std::str::Utf8Error;
 
 use attache_engine::text::{self, Reading};
-use attache_engine::{Problem, SourceLocation};
+use attache_engine::{Problem, ProblemCode, SourceLocation};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 pub use cluster::{LiveCluster, read_cluster};
 pub use excerpt::Excerpts;
 pub use files::{File, STDIN};
-pub use follow::{Followed, News};
+pub use follow::FollowedFiles;
 pub use notice::end_on_interrupt;
 
 use files::{Found, Origin};
 use progress::Progress;
 
-/// Reads everything that `inputs` name: files, folders with all that is below them, and `-` for standard input.
-/// What cannot be read is a problem, and the rest is still there. Of objects with one name the last is kept.
+/// Reads everything that `inputs` name: files, folders with everything below them, and `-` for standard input. Whatever
+/// cannot be read is a problem, and the rest is still returned. Of objects with one name the last is kept.
 ///
-/// `cluster_scoped` knows kinds that are cluster-scoped, beside those that the input itself declares.
+/// `cluster_scoped` returns whether a kind is cluster-scoped, if the input itself does not declare it.
 pub fn load(inputs: &[PathBuf], quiet: bool, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
-    settle(read_all(inputs, quiet), cluster_scoped)
+    resolve(read_all(inputs, quiet), cluster_scoped)
 }
 
-/// Everything that is there, with namespaces as written.
+/// All objects of the input, with namespaces as written.
 pub fn read_all(inputs: &[PathBuf], quiet: bool) -> Reading {
     let found = files::find(inputs);
     let problems = found.problems();
     let progress = Progress::new(size(&found), quiet);
     let mut files: Vec<(usize, File)> = found.files.into_iter().enumerate().collect();
-    // The largest first: who is done with others helps with it.
+    // The largest first, so that no thread starts with it when the others are done.
     files.sort_by_key(|(_, file)| Reverse(file.stamp.size));
     let mut readings: Vec<(usize, Reading)> =
         files.into_par_iter().map(|(at, file)| (at, read(&file, &progress))).collect();
@@ -53,15 +54,15 @@ pub fn read_all(inputs: &[PathBuf], quiet: bool) -> Reading {
     Reading::concat([first].into_iter().chain(readings.into_iter().map(|(_, reading)| reading)).collect())
 }
 
-/// Each object once, and in a namespace only if its kind is.
-pub fn settle(reading: Reading, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
+/// Keeps each object once, and gives it a namespace only if its kind is namespaced.
+pub fn resolve(reading: Reading, cluster_scoped: impl Fn(&str, &str) -> bool) -> Reading {
     let Reading { mut objects, mut problems } = reading;
     text::settle_namespaces(&mut objects, &mut problems, cluster_scoped);
     let (objects, warnings) = duplicates::keep_last(objects);
     Reading { objects, problems: [problems, warnings].concat() }
 }
 
-/// As [`load`], file by file: everything that is there, with namespaces as written.
+/// Like [`load`], file by file, with namespaces as written.
 pub fn load_each(inputs: &[PathBuf]) -> (Vec<(File, Reading)>, Vec<Problem>) {
     let found = files::find(inputs);
     let problems = found.problems();
@@ -73,7 +74,7 @@ pub fn load_each(inputs: &[PathBuf]) -> (Vec<(File, Reading)>, Vec<Problem>) {
     (found.files.into_par_iter().map(read).collect(), problems)
 }
 
-/// How much there is to read, in bytes, as far as it is known.
+/// The size of the input in bytes, as far as known.
 pub fn size_of(inputs: &[PathBuf]) -> u64 {
     size(&files::find(inputs))
 }
@@ -82,7 +83,7 @@ fn size(found: &Found) -> u64 {
     found.files.iter().map(|file| file.stamp.size).sum()
 }
 
-/// The text is dropped as soon as the objects are made: what stays in memory is a fraction of it.
+/// Reads one file. The text is dropped as soon as the objects are built.
 fn read(file: &File, progress: &Progress) -> Reading {
     let problem = |problem| Reading { objects: Vec::new(), problems: vec![problem] };
     let bytes = match bytes(&file.origin) {
@@ -93,7 +94,9 @@ fn read(file: &File, progress: &Progress) -> Reading {
         Ok(text) => text,
         Err(error) => return problem(not_text(&bytes, error).in_file(&file.name)),
     };
-    let reading = text::read_with_progress(&file.name, text, |length| progress.advance(length));
+    let mut reading = text::read_with_progress(&file.name, text, |length| progress.advance(length));
+    // Folders contain other data too: values of charts, dashboards, settings of tools.
+    reading.problems.retain(|problem| problem.code != Some(ProblemCode::NotAnObject));
     if file.named && reading.objects.is_empty() && reading.problems.is_empty() {
         return problem(Problem::warning("there are no objects in this file").in_file(&file.name));
     }

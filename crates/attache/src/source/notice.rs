@@ -1,7 +1,7 @@
-//! When to look at files again.
+//! Notices when to read files again.
 //!
-//! Notifications say that it is time to look, and what they name is read again; what is there is found out by looking.
-//! So it does not matter whether an editor writes, renames or replaces, nor whether a notification gets lost.
+//! A notification only triggers a check of all files: their stamps show which have changed. So it does not matter
+//! whether an editor writes, renames or replaces files, nor whether a notification is lost.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,25 +16,25 @@ use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Wat
 use super::files::{Found, is_manifest};
 use crate::failure::Failure;
 
-/// For so long nothing happens when an editor, or a tool that writes many files, is done.
-const SETTLED: Duration = Duration::from_millis(50);
-/// So long is waited if something happens all the time.
+/// A pause of this length means that an editor, or a tool that writes many files, is done.
+const QUIET: Duration = Duration::from_millis(50);
+/// The longest wait while notifications keep coming.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often to look where there are no notifications.
+/// The polling interval without notifications.
 const EVERY: Duration = Duration::from_secs(2);
 
 pub struct Notices {
     sender: Sender<Signal>,
     signals: Receiver<Signal>,
     watcher: Option<RecommendedWatcher>,
-    /// How often to look whatever is notified.
+    /// The polling interval, if files are polled.
     every: Option<Duration>,
-    /// All that happens in these is of interest.
+    /// Folders of which all entries matter.
     folders: BTreeSet<PathBuf>,
-    /// What happens to these, or to a folder on the way to them, is of interest.
-    ways: BTreeSet<PathBuf>,
+    /// Paths of which only themselves, and the folders above them, matter.
+    paths: BTreeSet<PathBuf>,
     watched: BTreeSet<PathBuf>,
-    /// What came in the way of being notified.
+    /// Why notifications of some changes may be missing.
     pub problems: Vec<Problem>,
 }
 
@@ -43,7 +43,7 @@ enum Signal {
     End,
 }
 
-/// Calls `end` at Ctrl-C. A second Ctrl-C ends the program without waiting for what is being written.
+/// Calls `end` at Ctrl-C. A second Ctrl-C ends the program at once.
 pub fn end_on_interrupt(end: impl Fn() + Send + 'static) -> Result<(), Failure> {
     let mut said = false;
     let handler = move || {
@@ -57,7 +57,7 @@ pub fn end_on_interrupt(end: impl Fn() + Send + 'static) -> Result<(), Failure> 
 }
 
 impl Notices {
-    /// With `every`, there are no notifications, and it is time to look each time so much time has passed.
+    /// With `every`, there are no notifications: files are polled at this interval.
     pub fn new(every: Option<Duration>) -> Notices {
         let (sender, signals) = mpsc::channel();
         let mut notices = Notices {
@@ -66,7 +66,7 @@ impl Notices {
             watcher: None,
             every,
             folders: BTreeSet::new(),
-            ways: BTreeSet::new(),
+            paths: BTreeSet::new(),
             watched: BTreeSet::new(),
             problems: Vec::new(),
         };
@@ -79,14 +79,13 @@ impl Notices {
         notices
     }
 
-    /// From now on Ctrl-C is a wish to end.
+    /// Ctrl-C ends [`wait`](Self::wait) from now on.
     pub fn end_on_interrupt(&self) -> Result<(), Failure> {
         let sender = self.sender.clone();
         end_on_interrupt(move || _ = sender.send(Signal::End))
     }
 
-    /// Waits until something happens to the files and then leaves them alone for a moment, or until it is `time`. Gives
-    /// what it happened to; nothing at the end.
+    /// Waits for a change and the pause after it, or until `time`. Returns the paths that changed; `None` at Ctrl-C.
     pub fn wait(&mut self, time: Option<Instant>) -> Option<HashSet<PathBuf>> {
         let mut touched = HashSet::new();
         let mut deadline = [time, self.every.map(|every| Instant::now() + every)].into_iter().flatten().min();
@@ -103,7 +102,7 @@ impl Notices {
                     if self.is_of_interest(event, &mut touched) {
                         let now = Instant::now();
                         let latest = *patience.get_or_insert(now + PATIENCE);
-                        deadline = Some(latest.min(now + SETTLED));
+                        deadline = Some(latest.min(now + QUIET));
                     }
                 }
             }
@@ -112,7 +111,7 @@ impl Notices {
 
     fn is_of_interest(&mut self, event: notify::Result<Event>, touched: &mut HashSet<PathBuf>) -> bool {
         let Ok(event) = event else { return true };
-        // Our own reading is noticed too.
+        // Reads are notified too.
         if matches!(event.kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write)) {
             return false;
         }
@@ -121,7 +120,7 @@ impl Notices {
             in_place || matches!(event.kind, EventKind::Create(CreateKind::File) | EventKind::Remove(RemoveKind::File));
         let mut of_interest = event.need_rescan();
         for path in event.paths {
-            if !self.is_near(&path) || is_file && !is_manifest(&path) && !self.ways.contains(&path) {
+            if !self.is_near(&path) || is_file && !is_manifest(&path) && !self.paths.contains(&path) {
                 continue;
             }
             of_interest = true;
@@ -135,10 +134,10 @@ impl Notices {
 
     fn is_near(&self, path: &Path) -> bool {
         let within = |path: &Path| self.folders.contains(path);
-        within(path) || path.parent().is_some_and(within) || self.ways.iter().any(|way| way.starts_with(path))
+        within(path) || path.parent().is_some_and(within) || self.paths.iter().any(|it| it.starts_with(path))
     }
 
-    /// A folder that was moved is followed to where nobody looks for it, and another may come by its name.
+    /// Stops watching a folder that was moved: its watch follows it, and another folder may get its name.
     fn forget(&mut self, path: &Path) {
         let Some(watcher) = &mut self.watcher else { return };
         self.watched.retain(|folder| {
@@ -150,18 +149,18 @@ impl Notices {
         });
     }
 
-    /// Watches every folder in which something of interest may happen. Gives whether some of them were not watched: what
-    /// was found in them before is not certain.
+    /// Watches every folder with files that matter. Returns whether some were not watched yet: files in them may have
+    /// changed since they were listed.
     pub fn follow(&mut self, inputs: &[PathBuf], found: &Found) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
         self.folders.clone_from(&found.folders);
-        self.ways.clear();
+        self.paths.clear();
         let mut wanted = found.folders.clone();
         let links = found.files.iter().filter_map(|file| Some((file.real.parent()?.to_path_buf(), file.real.clone())));
         let links = links.filter(|(folder, file)| !found.folders.contains(folder) || !is_manifest(file));
-        for (folder, way) in inputs.iter().filter_map(|input| way(input)).chain(links) {
+        for (folder, resolved) in inputs.iter().filter_map(|input| resolved_path(input)).chain(links) {
             wanted.insert(folder);
-            self.ways.insert(way);
+            self.paths.insert(resolved);
         }
         for folder in self.watched.difference(&wanted) {
             let _ = watcher.unwatch(folder);
@@ -181,15 +180,15 @@ impl Notices {
 
     fn look_instead(&mut self, error: &notify::Error) {
         if self.every.is_none() {
-            let problem = Problem::warning(format!("not all changes will be notified: {error}"));
-            let help = format!("looking every {} seconds instead: see `--poll`", EVERY.as_secs());
+            let problem = Problem::warning(format!("some changes may not be noticed: {error}"));
+            let help = format!("checking the files every {} seconds instead: see `--poll`", EVERY.as_secs());
             self.problems.push(problem.help(help));
             self.every = Some(EVERY);
         }
     }
 }
 
-/// A folder that is gone again, or that may not be read, is found out by looking.
+/// Whether a limit of the system was reached. Missing and unreadable folders are reported elsewhere.
 fn is_limit(error: &notify::Error) -> bool {
     match &error.kind {
         ErrorKind::PathNotFound => false,
@@ -198,13 +197,12 @@ fn is_limit(error: &notify::Error) -> bool {
     }
 }
 
-/// The nearest folder above a path that is there, and the path by way of it. The path itself may be a link, which can
-/// come to lead elsewhere.
-fn way(path: &Path) -> Option<(PathBuf, PathBuf)> {
+/// The nearest existing folder above a path, and the path within it. The path itself may be a link that can change.
+fn resolved_path(path: &Path) -> Option<(PathBuf, PathBuf)> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().skip(1).find_map(|above| {
         let real = fs::canonicalize(above).ok()?;
-        let way = real.join(path.strip_prefix(above).ok()?);
-        Some((real, way))
+        let resolved = real.join(path.strip_prefix(above).ok()?);
+        Some((real, resolved))
     })
 }

@@ -1,13 +1,13 @@
-//! How far the reading of large input is.
+//! A progress bar while large input is read.
 
 use std::io::{IsTerminal, stderr};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Less than this is read before anybody wonders.
+/// Smaller input is read too quickly for a bar.
 const LARGE: u64 = 8 << 20;
 
-/// A bar on standard error, if there is a person to see it and something to wait for. It disappears at the end.
+/// A bar on standard error, if that is a terminal and the input is large. It disappears at the end.
 #[derive(Debug)]
 pub struct Progress(Option<ProgressBar>);
 

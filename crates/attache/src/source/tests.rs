@@ -28,7 +28,7 @@ fn load_all(inputs: &[&Path]) -> Reading {
     load(&inputs, true, |_, _| false)
 }
 
-/// Where each object was read, below `folder`.
+/// The locations of all objects, below `folder`.
 fn found(reading: &Reading, folder: &TempDir) -> Vec<String> {
     let below = |file: &str| Path::new(file).strip_prefix(folder.path()).unwrap().display().to_string();
     reading.objects.iter().map(|object| format!("{} {}", below(&object.source.file), object.id.name)).collect()
@@ -81,7 +81,7 @@ fn of_two_objects_with_one_name_the_later_wins_with_a_warning() {
         problems(&reading, &folder),
         "warning: `Service/default/a` is defined twice; this definition replaces the one in DIR/one.yaml:1:1\n  --> DIR/two.yaml:1:1\n   in Service/default/a\n  help: remove one of the two"
     );
-    // One file is one file, however often it is named.
+    // A file that is named several times is read once.
     let reading = load_all(&[&two, &one, &two]);
     assert_eq!(found(&reading, &folder), ["one.yaml b", "two.yaml a"]);
     assert_eq!(reading.problems.len(), 1);
@@ -89,7 +89,7 @@ fn of_two_objects_with_one_name_the_later_wins_with_a_warning() {
 }
 
 #[test]
-fn what_is_broken_is_said_and_the_rest_is_loaded() {
+fn broken_files_are_reported_and_the_rest_is_loaded() {
     let folder = folder(&[("good.yaml", &service("a")), ("broken.yaml", "a: [\n"), ("empty.yaml", "# nothing\n")]);
     fs::write(folder.path().join("latin.yaml"), b"a: 1\nb: \xe9\n").unwrap();
     fs::write(folder.path().join("wide.yaml"), b"\xff\xfea\0").unwrap();
@@ -126,7 +126,7 @@ fn the_line_of_a_problem_is_found_again() {
     assert_eq!(excerpts.line(&Problem::error("x").in_file(&"<stdin>".into())), None);
 }
 
-/// Numbers that look random, and are the same each time.
+/// Pseudorandom numbers, the same each time.
 struct Dice(u64);
 
 impl Dice {
@@ -137,10 +137,10 @@ impl Dice {
 }
 
 #[test]
-fn whatever_happens_to_files_that_are_followed_they_say_what_they_would_if_read_afresh() {
+fn followed_files_equal_files_read_again_after_any_change() {
     let folder = folder(&[("one/a.yaml", &service("a")), ("two/b.yaml", &service("b"))]);
     let inputs = ["one", "two", "one/a.yaml"].map(|name| folder.path().join(name));
-    let mut followed = Followed::new(&inputs, Some(Duration::from_secs(1)));
+    let mut followed = FollowedFiles::new(&inputs, Some(Duration::from_secs(1)));
     let mut now: BTreeMap<ObjectRef, Object> = BTreeMap::new();
     let mut dice = Dice(1);
     for step in 0..300 {
@@ -156,7 +156,7 @@ fn whatever_happens_to_files_that_are_followed_they_say_what_they_would_if_read_
             2 => _ = fs::rename(&path, &other),
             _ => fs::write(&path, text(&mut dice)).unwrap(),
         }
-        // What was written at the same moment, and is as long, is only seen if somebody tells.
+        // A change at the same moment and of the same size is only noticed with a notification.
         let touched: HashSet<PathBuf> = fs::canonicalize(&path).into_iter().collect();
         let objects = Objects::new(now.values().cloned().collect());
         for edit in followed.look(&touched, &objects, true, |_, _| false).edits {
@@ -171,7 +171,7 @@ fn whatever_happens_to_files_that_are_followed_they_say_what_they_would_if_read_
     }
 }
 
-/// Some services, and at times a CRD that says where some of them live.
+/// Some Services, and sometimes a CRD that declares the scope of a kind.
 fn text(dice: &mut Dice) -> String {
     let mut text = String::from("# some\n");
     for _ in 0..dice.throw(4) {

@@ -6,7 +6,7 @@ fn what_is_there() {
 }
 
 #[test]
-fn what_is_missing_in_colour() {
+fn missing_policies_in_colour() {
     insta::assert_snapshot!(run(
         "attache audit --require retrypolicy:jitter --on route --color always -f examples/bakery"
     ));
@@ -78,7 +78,7 @@ fn exceptions_that_except_something_and_others_as_json() {
     insta::assert_snapshot!(run(&format!("{EXCEPTIONS} -o json -f examples/kuadrant")));
 }
 
-/// What is for objects elsewhere is not looked at here.
+/// Exceptions for objects of other namespaces are ignored.
 #[test]
 fn exceptions_in_one_namespace() {
     insta::assert_snapshot!(run(&format!("{EXCEPTIONS} -n infra -f examples/kuadrant")));
@@ -96,4 +96,12 @@ fn a_level_on_which_it_never_takes_effect() {
 #[test]
 fn nothing_that_it_could_be_on() {
     insta::assert_snapshot!(run("attache audit --require authpolicy -n infra -f examples/kuadrant"));
+}
+
+/// Without the parent of a route, it is unknown whether requests reach the route.
+#[test]
+fn strictly_nothing_is_in_force_below_an_unknown_parent() {
+    let audit = "attache audit --require securitypolicy -f crates/attache/tests/input/partial.yaml";
+    insta::assert_snapshot!(run(audit));
+    insta::assert_snapshot!("strictly_nothing_is_in_force", run(&format!("{audit} --strict")));
 }

@@ -1,4 +1,4 @@
-//! Whatever is wrong with part of the input, the message says what and where, and the rest is still answered.
+//! If part of the input is wrong, the message says what and where, and the rest is still answered.
 
 use super::run;
 
@@ -96,4 +96,19 @@ fn nothing_that_can_be_read() {
 #[test]
 fn quiet_keeps_errors_and_drops_warnings() {
     insta::assert_snapshot!(status_with("twice.yaml -f crates/attache/tests/bad-input/no-yaml.yaml -q"));
+}
+
+/// Patches do not replace objects, and files without objects are skipped.
+#[test]
+fn kustomizations_charts_and_data_are_skipped() {
+    insta::assert_snapshot!(run("attache topology svc/cakes -f crates/attache/tests/rendered"));
+    insta::assert_snapshot!(
+        "a_file_without_objects_that_is_named",
+        run("attache topology -f crates/attache/tests/rendered/settings.json")
+    );
+}
+
+#[test]
+fn part_of_the_input_cannot_be_read() {
+    insta::assert_snapshot!(run("attache audit --require RetryPolicy -f examples/bakery -f nowhere.yaml"));
 }

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use super::{linked, run};
 
-/// What a shell is offered for the word at `│`, on a line at the root of the repository.
+/// The completions for the word at `│`, on a line at the root of the repository.
 fn offered(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let at = words.iter().position(|word| word.ends_with('│')).expect("a place to complete");
@@ -48,7 +48,7 @@ fn kinds_then_names_then_sections() {
 }
 
 #[test]
-fn files_are_found_in_every_way_to_name_them() {
+fn files_are_found_in_every_notation() {
     for files in ["-f examples/bakery", "-fexamples/bakery", "--filename=examples/bakery", "--filename examples/bakery"]
     {
         assert_eq!(offered(&format!("attache {files} topology svc/o│")), "svc/orders", "{files}");
@@ -92,7 +92,7 @@ fn files() {
 }
 
 #[test]
-fn what_cannot_be_read_is_passed_over_in_silence() {
+fn completion_ignores_unreadable_files() {
     let broken = "-f nowhere -f - -f crates/attache/tests/commands/policytests/broken.yaml";
     assert_eq!(offered(&format!("attache effective httproute/c│ -f examples/bakery {broken}")), "httproute/cakes");
     assert_eq!(offered("attache effective httproute/c│ -f nowhere"), "");
@@ -109,7 +109,7 @@ fn scripts_ask_the_program() {
 
 #[cfg(unix)]
 #[test]
-fn kubectl_gets_candidates_on_lines_and_what_to_do_with_them() {
+fn kubectl_gets_one_candidate_per_line_and_a_directive() {
     let complete = linked("kubectl_complete-attache");
     let offered = |words: &[&str]| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -117,7 +117,7 @@ fn kubectl_gets_candidates_on_lines_and_what_to_do_with_them() {
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
         String::from_utf8(output.stdout).expect("text")
     };
-    assert_eq!(offered(&["vers"]), "version\tPrint the version, and what it was built from\n:4\n");
+    assert_eq!(offered(&["vers"]), "version\tPrint the version, and the source that it was built from\n:4\n");
     assert_eq!(offered(&["effective", "-f", "examples/bakery", "h"]), "httproute/\n:6\n");
     assert_eq!(offered(&["effective", "-f", "examples/bakery", "httproute/c"]), "httproute/cakes\n:4\n");
     assert_eq!(offered(&["nonsense", "x"]), ":4\n");

@@ -16,6 +16,11 @@ fn a_gateway() {
 }
 
 #[test]
+fn a_waypoint_on_which_a_policy_is_in_force() {
+    insta::assert_snapshot!(run("attache describe gw/waypoint -n shop -f crates/attache/tests/mesh.yaml"));
+}
+
+#[test]
 fn a_listener() {
     insta::assert_snapshot!(run("attache describe gw/main#web -f examples/bakery"));
 }
@@ -73,6 +78,13 @@ fn a_gateway_whose_policies_are_refused() {
 }
 
 #[test]
+fn a_route_with_a_refused_policy_on_its_namespace() {
+    insta::assert_snapshot!(run(
+        "attache describe httproute/bread -f examples/bakery -f crates/attache/tests/input/refused-above.yaml"
+    ));
+}
+
+#[test]
 fn a_workload() {
     insta::assert_snapshot!(run("attache describe deploy/oven -f crates/attache/tests/input/refused-policies.yaml"));
 }
@@ -80,6 +92,11 @@ fn a_workload() {
 #[test]
 fn a_route_that_attaches_nowhere() {
     insta::assert_snapshot!(run("attache describe httproute/stray -f crates/attache/tests/input/refused.yaml"));
+}
+
+#[test]
+fn policies_that_no_request_meets() {
+    insta::assert_snapshot!(run("attache describe httproute/cart -f crates/attache/tests/input/partial.yaml"));
 }
 
 #[test]
@@ -122,9 +139,9 @@ fn on_a_narrow_terminal() {
     insta::assert_snapshot!(run("COLUMNS=60 attache describe httproute/payments -f examples/bakery"));
 }
 
-/// A rule behind two listeners, of which one has its own policy.
+/// A rule behind two listeners, one of which has its own policy.
 #[test]
-fn a_route_with_an_answer_for_each_way_to_it() {
+fn a_route_with_an_answer_for_each_path_to_it() {
     insta::assert_snapshot!(run("attache describe httproute/orders -f examples/envoy-gateway"));
 }
 

@@ -1,4 +1,4 @@
-//! Every command that the documentation shows is run, and must print what is shown.
+//! Runs every command in the documentation, and compares its output with the documented one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn entries(of: &Path) -> Vec<PathBuf> {
     fs::read_dir(of).expect("a folder").map(|entry| entry.expect("readable").path()).collect()
 }
 
-/// The text with what the commands in its `console` blocks really print.
+/// The text with the real output of the commands in its `console` blocks.
 fn rewritten(text: &str) -> String {
     let mut truth = String::new();
     let mut lines = text.lines();

@@ -51,7 +51,7 @@ fn nothing() {
 }
 
 #[test]
-fn where_the_way_matters() {
+fn an_answer_that_depends_on_the_path() {
     insta::assert_snapshot!(run("attache effective -f crates/attache/tests/input/shared-service.yaml"));
 }
 
@@ -91,11 +91,18 @@ fn of_two_defaults_on_one_target_the_newer_counts() {
 }
 
 #[test]
-fn who_merges_with_one_parent_keeps_the_others_out_by_it() {
+fn a_policy_that_merges_with_one_parent_replaces_the_others() {
     insta::assert_snapshot!(run("attache effective -f crates/attache/tests/rivals/parents.yaml"));
 }
 
 #[test]
 fn each_item_of_a_list_that_was_put_together_has_its_origin() {
     insta::assert_snapshot!(run("attache effective -f crates/attache/tests/rivals/delegated.yaml"));
+}
+
+#[test]
+fn policies_that_no_request_meets() {
+    let effective = "attache effective httproute/cart -f crates/attache/tests/input/partial.yaml";
+    insta::assert_snapshot!(run(effective));
+    insta::assert_snapshot!("policies_that_no_request_meets_as_json", run(&format!("{effective} -o json")));
 }

@@ -75,7 +75,7 @@ fn an_object_as_it_will_behave() {
 }
 
 #[test]
-fn where_the_way_matters() {
+fn an_answer_that_depends_on_the_path() {
     insta::assert_snapshot!(run("attache explain svc/shared -f crates/attache/tests/input/shared-service.yaml"));
 }
 

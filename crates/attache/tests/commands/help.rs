@@ -84,3 +84,10 @@ fn a_closed_pipe_is_no_error() {
     let output = child.wait_with_output().expect("the program ends");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 }
+
+#[test]
+fn help_is_a_command_too() {
+    let body = |line: &str| run(line).lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(body("attache help"), body("attache --help"));
+    assert_eq!(body("attache help request"), body("attache request --help"));
+}

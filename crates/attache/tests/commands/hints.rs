@@ -1,16 +1,16 @@
-//! Long lists are cut, and end with the command that shows the rest.
+//! Long lists are shortened, and end with the command that shows the rest.
 
 use std::fmt::Write;
 
 use super::run_with;
 
-/// A Gateway with a policy, and routes of which every third has its own.
+/// A Gateway with a policy, and routes, every third of which has its own policy.
 fn many() -> String {
     let mut text = "
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: edge, namespace: infra}
-spec: {gatewayClassName: any, listeners: [{name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]}
+spec: {gatewayClassName: istio, listeners: [{name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]}
 ---
 apiVersion: kuadrant.io/v1
 kind: AuthPolicy
@@ -49,7 +49,7 @@ spec:
 }
 
 #[test]
-fn what_is_cut_ends_with_a_command_that_shows_the_rest() {
+fn shortened_lists_end_with_a_command_for_the_rest() {
     let mut shown = String::new();
     for question in [
         "audit --require authpolicy:rules.metadata -n shop",
@@ -77,7 +77,7 @@ fn what_is_cut_ends_with_a_command_that_shows_the_rest() {
     insta::assert_snapshot!(shown);
 }
 
-/// What a line says of things that are not shown: `and 3 more: …`.
+/// The hint of a line about items that are not shown: `and 3 more: …`.
 fn hint(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("and ").filter(|(_, rest)| rest.starts_with(|it: char| it.is_ascii_digit()))?;
     rest.contains(" more").then(|| format!("and {rest}"))

@@ -4,7 +4,7 @@ use attache_engine::lint::RULES;
 
 use super::run;
 
-/// A folder with every mistake that there is a rule for.
+/// A folder with an example of every mistake that lint finds.
 const MISTAKES: &str = "crates/attache/tests/lint";
 
 fn lint(options: &str) -> String {
@@ -67,7 +67,7 @@ fn as_sarif() {
 }
 
 #[test]
-fn what_is_suppressed_is_counted_and_can_be_shown() {
+fn suppressed_findings_are_counted_and_can_be_shown() {
     insta::assert_snapshot!(run(&format!("attache lint -f {MISTAKES}/kinds.yaml -f {MISTAKES}/suppressed.yaml")));
     insta::assert_snapshot!(
         "what_is_suppressed_is_shown",
@@ -92,7 +92,7 @@ fn the_level_to_fail_on_decides_the_exit_code() {
 }
 
 #[test]
-fn what_cannot_be_read_is_neither_fine_nor_wrong() {
+fn unreadable_input_is_exit_code_2() {
     let shown = run("attache lint -f nowhere.yaml --fail-on never");
     assert!(
         shown.trim_end().ends_with("--- exit 2") && shown.contains("there is no file or folder `nowhere.yaml`"),
@@ -106,7 +106,7 @@ fn a_suppressed_error_does_not_fail() {
 apiVersion: kuadrant.io/v1
 kind: AuthPolicy
 metadata: {name: p, annotations: {attache.dev/lint-ignore: \"dangling-target: next week\"}}
-spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}}
+spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}, rules: {authentication: {a: {anonymous: {}}}}}
 ";
     insta::assert_snapshot!(super::run_with("attache lint -f -", planned));
 }
@@ -146,4 +146,9 @@ fn the_documentation_lists_every_rule() {
         std::fs::write(&file, &truth).expect("writable");
     }
     assert!(text == truth || std::env::var_os("UPDATE_DOCS").is_some(), "run with UPDATE_DOCS=1");
+}
+
+#[test]
+fn a_namespace_without_objects_is_a_typo() {
+    insta::assert_snapshot!(lint("-n bakr"));
 }

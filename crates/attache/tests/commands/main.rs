@@ -23,8 +23,8 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Runs a line such as `NO_COLOR=1 attache topology -f examples/bakery` at the root of the repository, and shows what it
-/// printed. Escape characters are shown as `␛`.
+/// Runs a line such as `NO_COLOR=1 attache topology -f examples/bakery` at the root of the repository, and returns what
+/// it printed. Escape characters are shown as `␛`.
 fn run(line: &str) -> String {
     run_with(line, "")
 }
@@ -48,7 +48,7 @@ fn run_with(line: &str, input: &str) -> String {
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env_clear()
         .env("COLUMNS", "100")
-        // No cluster of whoever runs the tests is read.
+        // The cluster of the user who runs the tests is not read.
         .env("KUBECONFIG", "/nowhere/kubeconfig")
         .envs(variables)
         .stdin(Stdio::piped())

@@ -1,7 +1,7 @@
 use super::{run, run_with};
 
 #[test]
-fn deleting_what_four_services_live_on() {
+fn deleting_a_policy_that_affects_four_services() {
     insta::assert_snapshot!(run("attache plan --delete retrypolicy/be-patient -f examples/bakery"));
 }
 
@@ -35,7 +35,7 @@ fn applying_a_new_policy_that_counts_as_the_newest() {
 }
 
 #[test]
-fn applying_what_is_there_already_changes_nothing() {
+fn applying_an_unchanged_object_changes_nothing() {
     insta::assert_snapshot!(run("attache plan --apply examples/bakery/policies.yaml -f examples/bakery"));
 }
 
@@ -45,7 +45,7 @@ fn no_change_at_all() {
 }
 
 #[test]
-fn deleting_what_does_not_exist() {
+fn deleting_a_missing_object() {
     insta::assert_snapshot!(run("attache plan --delete retrypolicy/be-patent -f examples/bakery"));
 }
 
@@ -74,7 +74,7 @@ fn deleting_a_mistake() {
 }
 
 #[test]
-fn deleting_a_namespace_takes_along_what_lives_in_it() {
+fn deleting_a_namespace_deletes_the_objects_in_it() {
     insta::assert_snapshot!("a_namespace", run("attache plan --delete ns/baker -f examples/bakery"));
     let markdown = run("attache plan --delete ns/baker -o markdown -f examples/bakery");
     assert!(markdown.contains("With `Namespace/baker` go 5 Services, 2 RetryPolicies, 4 HTTPRoutes."), "{markdown}");
@@ -93,7 +93,7 @@ fn deleting_a_crd_takes_along_the_objects_of_its_kind() {
 }
 
 #[test]
-fn what_is_applied_in_a_namespace_that_is_deleted_goes_too() {
+fn an_object_applied_to_a_deleted_namespace_is_deleted() {
     let plan = "attache plan --apply - --delete ns/infra retrypolicy/pay-once -f examples/bakery";
     insta::assert_snapshot!(run_with(plan, IMPATIENT));
 }
@@ -104,7 +104,7 @@ fn deleting_a_section() {
 }
 
 #[test]
-fn applying_what_cannot_be_read() {
+fn applying_an_unreadable_file() {
     for (name, file, text) in [
         ("a_change_that_is_not_there", "nowhere.yaml", ""),
         ("a_broken_change", "-", "kind: [RetryPolicy\n"),
@@ -129,8 +129,15 @@ fn standard_input_twice() {
 }
 
 #[test]
-fn what_is_wrong_before_and_after_is_told_once() {
+fn a_problem_before_and_after_is_shown_once() {
     let plan = run("attache plan --delete gw/main -f crates/attache/tests/bad-input/good.yaml \
                     -f crates/attache/tests/bad-input/unlabelled.yaml");
     assert_eq!(plan.matches("has no policy label").count(), 1, "{plan}");
+}
+
+#[test]
+fn a_new_version_of_a_folder_does_not_delete_what_it_lacks() {
+    insta::assert_snapshot!(run(
+        "attache plan --apply examples/kuadrant -f examples/kuadrant -f examples/bakery/baker.yaml"
+    ));
 }

@@ -1,7 +1,7 @@
 use super::run;
 
 #[test]
-fn of_a_policy_that_is_beaten_in_part() {
+fn of_a_policy_that_is_partly_overridden() {
     insta::assert_snapshot!(run("attache reach retrypolicy/be-patient -f examples/bakery"));
 }
 
@@ -16,7 +16,7 @@ fn of_one_rule() {
 }
 
 #[test]
-fn of_a_rule_that_nothing_feels() {
+fn of_a_rule_that_affects_nothing() {
     insta::assert_snapshot!(run("attache reach retrypolicy/be-patient --rule timeout -f examples/bakery"));
 }
 
@@ -45,14 +45,14 @@ fn of_a_rule_with_a_typo() {
     insta::assert_snapshot!(run("attache reach retrypolicy/be-patient --rule atempts -f examples/bakery"));
 }
 
-/// A rule behind two listeners, of which one has its own policy.
+/// A rule behind two listeners, one of which has its own policy.
 #[test]
-fn of_a_policy_that_is_beaten_on_one_way_only() {
+fn of_a_policy_that_is_overridden_on_one_path() {
     insta::assert_snapshot!(run("attache reach backendtrafficpolicy/everything -f examples/envoy-gateway"));
 }
 
 #[test]
-fn of_a_policy_that_is_beaten_on_one_way_only_as_json() {
+fn of_a_policy_that_is_overridden_on_one_path_as_json() {
     insta::assert_snapshot!(run("attache reach backendtrafficpolicy/everything -o json -f examples/envoy-gateway"));
 }
 

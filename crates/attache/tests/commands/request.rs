@@ -6,7 +6,7 @@ fn shop(arguments: &str) -> String {
 }
 
 #[test]
-fn served_with_the_policies_on_that_way() {
+fn served_with_the_policies_on_its_path() {
     insta::assert_snapshot!(run("attache request GET http://cakes.bakery.example/menu/today -f examples/bakery"));
 }
 
@@ -37,7 +37,7 @@ fn no_rule_matches_and_why() {
 }
 
 #[test]
-fn nobody_listens() {
+fn nothing_listens() {
     insta::assert_snapshot!(run("attache request GET http://cakes.example:81/ --why -f examples/bakery"));
 }
 
@@ -72,6 +72,19 @@ fn a_preflight() {
 }
 
 #[test]
+fn filters_of_other_groups() {
+    for (name, arguments) in [
+        ("a_filter_answers", "GET http://x.example/closed"),
+        ("a_filter_answers_as_json", "GET http://x.example/closed -o json"),
+        ("a_filter_may_answer", "GET http://x.example/wall"),
+        ("what_is_not_known_of_a_filter", "GET http://x.example/guarded -H Origin:https://shop.example"),
+        ("what_is_not_known_of_a_filter_as_json", "GET http://x.example/guarded -o json"),
+    ] {
+        insta::assert_snapshot!(name, run(&format!("attache request {arguments} -f crates/attache/tests/filters")));
+    }
+}
+
+#[test]
 fn no_backend_can_serve() {
     insta::assert_snapshot!(shop("GET http://www.shop.example/cart -H X-Beta:yes"));
 }
@@ -92,7 +105,7 @@ fn a_grpc_call() {
 }
 
 #[test]
-fn a_grpc_call_that_nobody_knows() {
+fn an_unknown_grpc_call() {
     insta::assert_snapshot!(shop("POST http://api.shop.example/shop.Cakes/Bake --grpc --gateway infra/private"));
 }
 

@@ -3,7 +3,7 @@ use super::{run, run_with};
 const FOLDER: &str = "crates/attache/tests/commands/policytests";
 
 /// The number of PolicyTests in `conformance` and `examples`.
-const POLICY_TESTS: usize = 371;
+const POLICY_TESTS: usize = 475;
 
 fn test(arguments: &str) -> String {
     run(&format!("attache test {}", arguments.replace("TESTS", FOLDER)))
@@ -13,7 +13,7 @@ fn test(arguments: &str) -> String {
 fn the_conformance_tests_and_the_examples_pass() {
     let transcript = run("attache test -q conformance examples");
     let summary = transcript.lines().nth(1).unwrap_or_default();
-    // A test that is not found any more is noticed.
+    // Notices tests that are no longer found.
     assert_eq!(summary, format!("{POLICY_TESTS} passed"), "{transcript}");
     assert_eq!(transcript.lines().count(), 2, "{transcript}");
 }
@@ -34,12 +34,12 @@ fn fails_in_colour() {
 }
 
 #[test]
-fn what_cannot_be_run() {
+fn tests_that_cannot_be_run() {
     insta::assert_snapshot!(test("TESTS/broken.yaml TESTS/passes.yaml"));
 }
 
 #[test]
-fn a_folder_with_other_things_in_it() {
+fn a_folder_with_other_files() {
     insta::assert_snapshot!(test("TESTS/mixed"));
 }
 

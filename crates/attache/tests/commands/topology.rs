@@ -46,22 +46,22 @@ fn json() {
 }
 
 #[test]
-fn what_was_refused() {
+fn refused_links() {
     insta::assert_snapshot!(run("attache topology -f crates/attache/tests/input/refused.yaml"));
 }
 
 #[test]
-fn what_was_refused_in_colour() {
+fn refused_links_in_colour() {
     insta::assert_snapshot!(run("attache topology svc/foo --color always -f crates/attache/tests/input/refused.yaml"));
 }
 
 #[test]
-fn what_was_refused_as_svg() {
+fn refused_links_as_svg() {
     insta::assert_snapshot!(run("attache topology -o svg -f crates/attache/tests/input/refused.yaml"));
 }
 
 #[test]
-fn what_was_refused_as_json() {
+fn refused_links_as_json() {
     insta::assert_snapshot!(run("attache topology -o json -f crates/attache/tests/input/refused.yaml"));
 }
 

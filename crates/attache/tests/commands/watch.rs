@@ -1,4 +1,4 @@
-//! The program is started on a folder, things happen to the files in it, and what it says is waited for.
+//! Starts the program on a folder, changes files in it, and waits for the output.
 #![cfg(unix)]
 
 mod run;
@@ -21,7 +21,7 @@ spec:
   retry: {attempts: 1}
 ";
 
-/// One that is there, one that comes, and one that goes.
+/// One file exists, one is added, and one is deleted.
 fn come_and_go(run: &mut Run) {
     run.change_attempts(7);
     run.write("strict.yaml", STRICT);
@@ -115,7 +115,7 @@ fn editors_write_in_many_ways() {
     run.write("policies.yaml", &text);
     run.wait_for("→ 3");
     fs::remove_file(run.path("policies.yaml~")).expect("removed");
-    // In place, a piece at a time.
+    // In place, in several pieces.
     let text = run.with_attempts(4);
     let (start, end) = text.split_at(text.len() / 2);
     let mut file = File::create(run.path("policies.yaml")).expect("writable");
@@ -136,7 +136,7 @@ fn a_file_that_is_emptied_before_it_is_written() {
     run.wait_for("now affected by");
     run.write("policies.yaml", &text);
     run.wait_for("→ 6");
-    // Nobody writes it any more.
+    // The file stays empty.
     File::create(run.path("policies.yaml")).expect("writable");
     run.wait_for("no longer affected by");
     insta::assert_snapshot!(run.end());
@@ -148,7 +148,7 @@ fn a_broken_file_counts_as_it_was_until_it_is_fixed() {
     let good = run.with_attempts(8);
     run.write("policies.yaml", &good.replacen("retry:", "retry: [", 1));
     run.wait_for("help: until this is fixed");
-    // It is said once, whatever else happens.
+    // It is printed once, whatever else changes.
     run.write("strict.yaml", STRICT);
     run.wait_for("now affected by");
     run.write("policies.yaml", &good.replace("kind: RetryPolicy", "kin: RetryPolicy"));
@@ -160,11 +160,11 @@ fn a_broken_file_counts_as_it_was_until_it_is_fixed() {
 }
 
 #[test]
-fn what_cannot_be_read_counts_as_it_was() {
+fn an_unreadable_file_counts_with_its_previous_content() {
     let mut run = Run::start("-f manifests");
     run.write("more/strict.yaml", STRICT);
     run.wait_for("now affected by");
-    // A link to itself: as good as a file without permission, also for those who may read everything.
+    // A link to itself is as good as a file without permission, also for users who may read everything.
     fs::hard_link(run.path("policies.yaml"), run.path("policies.bak")).expect("linked");
     symlink("policies.yaml", run.path("policies.new")).expect("linked");
     run.rename("policies.new", "policies.yaml");
@@ -182,7 +182,7 @@ fn folders_come_and_go() {
     run.wait_for("now affected by");
     run.write("more/and/more/strict.yaml", &STRICT.replace("attempts: 1", "attempts: 2"));
     run.wait_for("→ 2");
-    // What is moved says the same.
+    // A moved file has the same content.
     run.rename("more", "less");
     run.write("less/and/more/strict.yaml", &STRICT.replace("attempts: 1", "attempts: 3"));
     run.wait_for("→ 3");
@@ -196,7 +196,7 @@ fn folders_come_and_go() {
 }
 
 #[test]
-fn the_folder_itself_goes_and_comes_back() {
+fn the_folder_is_deleted_and_created_again() {
     let mut run = Run::start("svc/pies -f manifests");
     let (here, elsewhere) = (run.folder.path().join("manifests"), run.folder.path().join("elsewhere"));
     fs::rename(&here, &elsewhere).expect("renamed");
@@ -246,7 +246,7 @@ fn links_that_come_to_lead_elsewhere() {
     symlink("..two", run.path("..data_tmp")).expect("linked");
     run.rename("..data_tmp", "..data");
     run.wait_for("→ 6");
-    // What a link leads to may be written too, whatever its name is.
+    // The target of a link may be written too, whatever its name is.
     fs::write(run.path("..two/policies.yaml"), run.with_attempts(7)).expect("writable");
     run.wait_for("→ 7");
     run.write("policies.txt", &run.with_attempts(8));
@@ -278,7 +278,7 @@ fn the_same_object_in_two_files() {
     run.wait_for("help: ");
     run.write("z.yaml", &run.with_attempts(2));
     run.wait_for("→ 2");
-    // The next one before it counts again, and it was reported as defined twice.
+    // The previous definition counts again. It was already reported as defined twice.
     fs::remove_file(run.path("z.yaml")).expect("removed");
     run.wait_for("→ 5");
     fs::remove_file(run.path("policies.yaml")).expect("removed");
@@ -317,9 +317,9 @@ fn a_closed_pipe_is_no_error() {
     assert!(!rest.contains("cannot write"), "{rest}");
 }
 
-/// In `docs/watch.md`, what is to be typed is in `sh` blocks, and what is then printed in `text` blocks.
+/// In `docs/watch.md`, `sh` blocks contain commands, and `text` blocks their output.
 #[test]
-fn the_walk_through_goes_as_it_is_written() {
+fn the_walk_through_prints_what_the_page_shows() {
     let text = fs::read_to_string(bakery().join("../../docs/watch.md")).expect("readable");
     let mut run = None;
     let (mut shown, mut printed) = (Vec::new(), Vec::new());
@@ -332,13 +332,13 @@ fn the_walk_through_goes_as_it_is_written() {
         match (line, block[0].strip_prefix("attache watch ")) {
             ("```text", _) => {
                 let run: &mut Run = run.as_mut().expect("a run");
-                // The first line was waited for already.
+                // The first line has already been read.
                 let said = run.transcript.concat();
                 let new: Vec<&str> = block.iter().copied().filter(|line| !said.contains(line)).collect();
                 run.wait_for_all(&new);
                 shown.extend(block.iter().map(|line| line.to_string()));
             }
-            // How to go on with what it prints is shown, and not tried.
+            // Commands that process the output are not run.
             (_, Some(arguments)) if arguments.contains('|') => {}
             (_, Some(arguments)) => {
                 let folder = run.take().map(|run: Run| run.end_and_keep(&mut printed));
@@ -361,7 +361,7 @@ fn the_walk_through_goes_as_it_is_written() {
 }
 
 #[test]
-fn what_cannot_be_followed() {
+fn input_that_cannot_be_followed() {
     insta::assert_snapshot!(
         [
             run("attache watch"),

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod settings;
+mod soak;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,75 +12,15 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use attache_testenv::{Component, TestCluster};
+use attache_testenv::bakery::{GATEWAY_POLICY, KINDS, OBJECTS};
+use attache_testenv::{Component, TestCluster, eventually};
 use serde_json::{Value, json};
 
-/// A bakery whose cakes are retried by a policy in a namespace of somebody else.
-const KINDS: &str = r#"
-apiVersion: v1
-kind: Namespace
-metadata: {name: infra}
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: baker}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: retrypolicies.example.io
-  labels: {gateway.networking.k8s.io/policy: Inherited}
-spec:
-  group: example.io
-  scope: Namespaced
-  names: {plural: retrypolicies, singular: retrypolicy, kind: RetryPolicy, listKind: RetryPolicyList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-"#;
-
-const OBJECTS: &str = r#"
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: oven}
-spec: {controllerName: example.io/oven}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: shop, namespace: infra}
-spec:
-  gatewayClassName: oven
-  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: cakes, namespace: baker}
-spec:
-  parentRefs: [{name: shop, namespace: infra}]
-  rules: [{backendRefs: [{name: cakes, port: 80}]}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: cakes, namespace: baker}
-spec: {ports: [{port: 80}]}
----
-apiVersion: example.io/v1
-kind: RetryPolicy
-metadata: {name: be-patient, namespace: infra}
-spec:
-  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: shop}
-  retries: 5
-"#;
-
 fn open_bakery(cluster: &TestCluster) {
-    cluster.apply(KINDS);
-    cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd/retrypolicies.example.io"]);
-    cluster.apply(OBJECTS);
+    attache_testenv::open_bakery(cluster, GATEWAY_POLICY);
 }
 
-/// The cluster of the tests that leave it as it is.
+/// The cluster of the tests that do not change it.
 fn shared() -> Option<&'static TestCluster> {
     static SHARED: OnceLock<Option<TestCluster>> = OnceLock::new();
     SHARED.get_or_init(|| TestCluster::start().inspect(open_bakery)).as_ref()
@@ -89,7 +32,7 @@ fn attache(kubeconfig: &Path) -> Command {
     command
 }
 
-/// What a command prints, its standard error and its exit code, with the server's address as `SERVER`.
+/// The output of a command, its standard error and its exit code, with the server's address as `SERVER`.
 fn run(kubeconfig: &Path, line: &str) -> String {
     let output = attache(kubeconfig).args(line.split_whitespace()).output().unwrap();
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -108,7 +51,7 @@ fn a_route_of_the_cluster_is_described() {
     let Some(cluster) = shared() else { return };
     let text = run(cluster.kubeconfig(), "effective httproute/cakes -n baker");
     insta::assert_snapshot!(text, @r"
-    RetryPolicy.example.io   on Service/baker/cakes#80
+    RetryPolicy.example.io   on Service/baker/cakes#http
       retries: 5   RetryPolicy/infra/be-patient   on Gateway/infra/shop
     ");
     let text = run(cluster.kubeconfig(), "describe httproute/cakes -n baker");
@@ -132,12 +75,12 @@ fn the_namespace_of_the_context_is_the_one_that_is_meant() {
 fn a_plan_is_made_against_the_cluster() {
     let Some(cluster) = shared() else { return };
     insta::assert_snapshot!(run(cluster.kubeconfig(), "plan --delete retrypolicy/be-patient -n infra"), @r"
-    what is in force changes in 1 scope: 1 route, 1 backend, 1 namespace
+    effective policies change in 1 scope: 1 route, 1 backend, 1 namespace
 
-    RetryPolicy.example.io   on Service/baker/cakes#80
+    RetryPolicy.example.io   on Service/baker/cakes#http
       - retries: 5   RetryPolicy/infra/be-patient
 
-    scope: one path from a Gateway down to a rule or backend, along which policies meet
+    scope: one path from a Gateway to a rule or backend; the policies along it are merged
 
     POLICY                         BEFORE     AFTER
     RetryPolicy/infra/be-patient   Enforced   gone
@@ -146,26 +89,23 @@ fn a_plan_is_made_against_the_cluster() {
     let file = cluster.folder().join("strict.yaml");
     let policy = "apiVersion: example.io/v1\nkind: RetryPolicy\nmetadata: {name: strict}\nspec:\n  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: cakes}\n  retries: 1\n";
     std::fs::write(&file, policy).unwrap();
-    // It names no namespace: like kubectl, that of `-n` is taken.
+    // Like kubectl, objects without a namespace are created in that of `-n`.
     let text = run(cluster.kubeconfig(), &format!("plan --apply {} -n baker", file.display()));
     assert!(text.contains("RetryPolicy/baker/strict"), "{text}");
     assert!(text.contains("5 → 1") || text.contains("retries: 1"), "{text}");
 }
 
 #[test]
-fn what_may_not_be_read_is_said_after_the_answer() {
+fn unseen_kinds_are_named_after_the_answer() {
     let Some(cluster) = shared() else { return };
     let user = cluster.user("routes-only", None);
     cluster.allow_reading(&user, None, "gateway.networking.k8s.io", "*");
     cluster.allow_reading(&user, None, "", "namespaces,services");
-    let start = Instant::now();
-    while user.http().get("/api/v1/services").unwrap().status == 403
-        || user.http().get("/apis/gateway.networking.k8s.io/v1/gateways").unwrap().status == 403
-    {
-        assert!(start.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let text = run(&user.kubeconfig, "effective httproute/cakes -n baker");
+    let may = |path: &str| user.http().get(path).unwrap().status != 403;
+    eventually("the user may list routes and Services", || {
+        may("/api/v1/services") && may("/apis/gateway.networking.k8s.io/v1/gateways")
+    });
+    let text = run(&user.kubeconfig, "effective -A");
     assert!(
         text.contains("warning: you may not list networkpolicies.networking.k8s.io: NetworkPolicies may affect"),
         "{text}"
@@ -183,10 +123,23 @@ fn what_may_not_be_read_is_said_after_the_answer() {
 }
 
 #[test]
-fn who_may_read_nothing_is_told_what_to_do() {
+fn a_user_without_permissions_gets_a_next_step() {
     let Some(cluster) = shared() else { return };
     let text = run(&cluster.user("stranger", None).kubeconfig, "get policies -A");
     assert!(text.contains("error: there is nothing in the cluster at SERVER that you may read"), "{text}");
+    assert!(text.contains("--- exit 2"), "{text}");
+}
+
+#[test]
+fn an_object_that_may_not_be_read_is_not_said_to_be_missing() {
+    let Some(cluster) = shared() else { return };
+    let user = cluster.user("services-only", None);
+    cluster.allow_reading(&user, None, "", "namespaces,services");
+    eventually("the user may list Services", || user.http().get("/api/v1/services").unwrap().status != 403);
+    let text = run(&user.kubeconfig, "describe httproute/cakes -n baker");
+    let expected = "error: cannot read HTTPRoute `cakes` in namespace `baker`: you may not list \
+                    httproutes.gateway.networking.k8s.io";
+    assert!(text.contains(expected), "{text}");
     assert!(text.contains("--- exit 2"), "{text}");
 }
 
@@ -244,17 +197,17 @@ fn a_policy_says_who_changed_it_last_and_what_manages_it() {
         .output();
     let document: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
     assert_eq!(document["lastChanged"]["manager"], "kubectl");
-    // The same from files, where they have the marks of a tool.
+    // The same from files, with the labels of a tool.
     let file = cluster.folder().join("helm.yaml");
     let marks = "annotations: {meta.helm.sh/release-name: bakery, meta.helm.sh/release-namespace: shop}";
-    let marked = OBJECTS
+    let marked = GATEWAY_POLICY
         .replace("{name: be-patient, namespace: infra}", &format!("{{name: be-patient, namespace: infra, {marks}}}"));
-    std::fs::write(&file, format!("{KINDS}\n---\n{marked}")).unwrap();
+    std::fs::write(&file, format!("{KINDS}\n---\n{OBJECTS}\n---\n{marked}")).unwrap();
     let text = run(cluster.kubeconfig(), &format!("describe retrypolicy/be-patient -f {}", file.display()));
     assert!(text.contains("managed by Helm release shop/bakery"), "{text}");
 }
 
-/// A run of `watch`, whose lines can be waited for.
+/// A run of `watch`, and its output.
 struct Watching {
     child: Child,
     lines: Receiver<String>,
@@ -318,18 +271,18 @@ fn changes_of_the_cluster_are_shown_as_they_happen_also_across_restarts() {
     cluster.http().post(POLICIES, &policy("mine", 2)).unwrap().expect_success();
     watching.expect("retries: 5 → 2");
     cluster.kill(Component::ApiServer);
-    watching.expect("out of touch: the cluster at");
+    watching.expect("disconnected: the cluster at");
     cluster.start_again(Component::ApiServer);
-    watching.expect("back in touch:");
+    watching.expect("reconnected:");
     cluster.http().patch(&format!("{POLICIES}/mine"), &json!({"spec": {"retries": 7}})).unwrap().expect_success();
     watching.expect("retries: 2 → 7");
     cluster.http().delete(&format!("{POLICIES}/mine")).unwrap().expect_success();
     watching.expect("retries: 7 → 5");
-    // A kind that comes is followed, and gone with its CRD.
+    // A new kind is followed, and removed with its CRD.
     cluster.kubectl(&["delete", "crd", "retrypolicies.example.io", "--timeout=60s"]);
-    watching.expect("retrypolicies.example.io are not installed any more");
+    watching.expect("retrypolicies.example.io were removed");
     open_bakery(&cluster);
-    watching.expect("retrypolicies.example.io are followed from now on");
+    watching.expect("retrypolicies.example.io are installed, and now watched");
     watching.expect("RetryPolicy/infra/be-patient");
 }
 

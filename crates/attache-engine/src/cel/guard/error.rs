@@ -79,7 +79,7 @@ fn reworded(message: &str) -> String {
 /// Why an expression has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvalError {
-    /// It would take too many steps or too much memory.
+    /// It exceeds the limit on steps or memory.
     TooMuchWork,
     /// The value of the variable is nested too deeply.
     TooDeep,

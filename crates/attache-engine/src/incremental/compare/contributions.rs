@@ -1,5 +1,5 @@
-//! Which policies contribute to the scopes through a node. It is counted for the nodes above all routes: they are few, and
-//! have many nodes below them. For all other nodes it is found on demand.
+//! Which policies contribute to the scopes through a node. Contributions are counted for the nodes above all routes,
+//! which are few but have many nodes below them. For all other nodes they are computed on demand.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,12 +12,15 @@ use crate::engine_view::EngineView;
 use crate::kinds::Class;
 use crate::model::{Model, stack_node};
 use crate::policy::PolicyId;
-use crate::topology::{Level, NodeId};
+use crate::topology::{Level, NodeId, NodeMap};
 
 /// For each node above all routes, the policies on it or above it that contribute to scopes through it, each with the
-/// number of scopes.
-#[derive(Debug, Default)]
-pub(in crate::incremental) struct ContributionCounts(HashMap<NodeId, Vec<(PolicyId, i64)>>);
+/// number of scopes. A clone is cheap.
+#[derive(Clone, Debug, Default)]
+pub(in crate::incremental) struct ContributionCounts(NodeMap<Option<Arc<ScopesByPolicy>>>);
+
+/// Policies, sorted, each with a number of scopes.
+type ScopesByPolicy = Vec<(PolicyId, i64)>;
 
 /// The policies that affect a node, before and after a batch.
 #[derive(Clone, Debug)]
@@ -45,19 +48,19 @@ impl ContributionCounts {
         counts
     }
 
-    /// Nodes that share a reference with the given ones, and are affected by the same policies as before.
+    /// Nodes that share a reference with the given ones, and whose affecting policies did not change.
     pub(super) fn same_named(&self, view: EngineView<'_>, targets: &[TargetContributors]) -> Vec<TargetContributors> {
         let mut known: HashSet<NodeId> = targets.iter().map(|it| it.node).collect();
         let same_named = targets.iter().flat_map(|it| view.topology.same_named(it.node));
         let same_named = same_named.filter(|node| known.insert(*node));
         let unchanged = |node: NodeId| {
-            let policies: Vec<PolicyId> = self.0.get(&node)?.iter().map(|(policy, _)| *policy).collect();
+            let policies: Vec<PolicyId> = self.0.get(node)?.as_ref()?.iter().map(|(policy, _)| *policy).collect();
             Some(TargetContributors { node, before: policies.clone(), after: policies })
         };
         same_named.filter_map(unchanged).collect()
     }
 
-    /// Applies the deltas, and gives the nodes that are affected by other policies now.
+    /// Applies the deltas. Returns the nodes whose affecting policies changed.
     pub(super) fn apply(&mut self, deltas: ContributionDeltas) -> Vec<TargetContributors> {
         let mut by_node: HashMap<NodeId, Vec<(PolicyId, i64)>> = HashMap::new();
         for ((node, policy), scopes) in deltas.into_iter().filter(|(_, scopes)| *scopes != 0) {
@@ -66,7 +69,8 @@ impl ContributionCounts {
         let policies = |counts: &[(PolicyId, i64)]| counts.iter().map(|(policy, _)| *policy).collect::<Vec<_>>();
         let mut changed = Vec::new();
         for (node, deltas) in by_node {
-            let counts = self.0.entry(node).or_default();
+            let entry = self.0.entry(node);
+            let counts = Arc::make_mut(entry.get_or_insert_default());
             let before = policies(counts);
             for (policy, scopes) in deltas {
                 match counts.binary_search_by_key(&policy, |(policy, _)| *policy) {
@@ -77,7 +81,7 @@ impl ContributionCounts {
             counts.retain(|(_, scopes)| *scopes != 0);
             let after = policies(counts);
             if counts.is_empty() {
-                self.0.remove(&node);
+                *entry = None;
             }
             if before != after {
                 changed.push(TargetContributors { node, before, after });
@@ -108,7 +112,7 @@ pub(in crate::incremental) fn uncounted_nodes(
     let mut todo: Vec<NodeId> = targets.collect();
     while let Some(node) = todo.pop() {
         if view.topology.has(node) && !is_counted(view, node) && found.insert(node) {
-            let parents = model.hierarchy().arrivals(node).iter().filter_map(|edge| edge.parent);
+            let parents = model.hierarchy().parent_edges(node).iter().filter_map(|edge| edge.parent);
             let ancestors = parents.chain(model.unlinked_ancestors(view, node));
             todo.extend(ancestors.chain(view.topology.same_named(node)));
         }
@@ -116,8 +120,8 @@ pub(in crate::incremental) fn uncounted_nodes(
     found
 }
 
-/// Paths, reduced to the nodes that matter for contributions: those that are counted, and those that have policies. Paths
-/// share their beginnings: each is another path extended by one node.
+/// Paths, reduced to the nodes that matter for contributions: nodes with counts, and nodes with policies. Paths share
+/// prefixes: each is another path extended by one node.
 #[derive(Default)]
 struct Paths {
     nodes: Vec<(PathId, NodeId)>,
@@ -130,7 +134,7 @@ type PathId = usize;
 impl Paths {
     const EMPTY: PathId = 0;
 
-    /// The path extended by a node, or the path itself if it has the node.
+    /// The path extended by a node, or the path itself if it contains the node.
     fn extend(&mut self, path: PathId, node: NodeId) -> PathId {
         if self.nodes(path).any(|it| it == node) {
             return path;
@@ -178,7 +182,7 @@ impl<'e> ContributionQuery<'e> {
     /// Counts the scopes that end at a target with these chains, each `times`.
     pub fn count(&mut self, target: NodeId, chains: &[(ChainId, u64)], times: i64, deltas: &mut ContributionDeltas) {
         let (model, view) = (self.model, self.view);
-        // A Direct policy affects only the object that it targets.
+        // A Direct policy affects its target only.
         if model.kind.class == Class::Direct && !is_counted(view, target) {
             return;
         }
@@ -193,7 +197,7 @@ impl<'e> ContributionQuery<'e> {
         }
     }
 
-    /// Adds what was counted to the deltas.
+    /// Adds the counts to the deltas.
     pub fn finish(mut self, deltas: &mut ContributionDeltas) {
         for ((path, chain), scopes) in std::mem::take(&mut self.scopes) {
             let mut nodes: Vec<NodeId> = self.paths.nodes(path).collect();
@@ -211,14 +215,14 @@ impl<'e> ContributionQuery<'e> {
             let is_single = model.single_path(view, node, &mut nodes);
             return is_single.then(|| nodes.into_iter().fold(Paths::EMPTY, |path, node| self.paths.extend(path, node)));
         }
-        let entry = model.hierarchy().place(node)?;
-        let [edge] = entry.arrivals() else { return None };
+        let entry = model.hierarchy().entry(node)?;
+        let [edge] = entry.parent_edges() else { return None };
         let mut path = match edge.parent {
             Some(parent) => self.single_path_of_parent(parent)?,
             None => Paths::EMPTY,
         };
         let has_policies = |node: NodeId| model.stack(stack_node(view, node)).is_some();
-        // A path that comes from a node of the same Namespaces has them already.
+        // A path from a node of the same Namespaces contains them already.
         if entry.is_entrance {
             let matters = |node: &NodeId| is_counted(view, *node) || has_policies(*node);
             let ancestors = model.unlinked_ancestors(view, node).filter(matters);

@@ -18,9 +18,9 @@ use crate::policy::PolicyId;
 use crate::tally::{Tallies, policy_tally};
 use crate::topology::{Node, NodeId};
 
-/// From this number of chains on, they are folded on all cores. Fewer are folded on demand.
+/// The number of chains from which on they are folded on all cores. Fewer are folded on demand.
 const MANY_CHAINS: usize = 64;
-/// From this number of targets on, contributions before and after are counted in parallel.
+/// The number of targets from which on contributions before and after are counted in parallel.
 const MANY_TARGETS: usize = 2_000;
 
 /// One kind before or after a batch.
@@ -37,18 +37,20 @@ pub(super) struct KindComparison<'e> {
     pub after: Side<'e>,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 pub(super) struct ComparedKind {
     pub differences: KindDifferences,
     /// The tallies after the batch.
     pub tallies: Tallies,
-    /// The policies whose tally gives another status.
+    /// The policies whose scopes are counted differently, so that their status differs.
     pub policies: BTreeSet<PolicyId>,
+    /// The policies whose tally differs in something else, so that their status can differ.
+    pub candidates: BTreeSet<PolicyId>,
     /// Whether the effective policy of any scope differs.
     pub has_effective: bool,
 }
 
-/// A node that was updated, and whether it was and is an effective target. It was or is one.
+/// An updated node that was or is an effective target.
 struct TargetUpdate<'u> {
     update: &'u NodeUpdate,
     was_target: bool,
@@ -56,7 +58,7 @@ struct TargetUpdate<'u> {
 }
 
 impl TargetUpdate<'_> {
-    /// Whether a comparison gives the same for another target. Most targets are like the one before them.
+    /// Whether the comparison of another target has the same result. Most targets are like the one before them.
     fn is_like(&self, other: &TargetUpdate<'_>) -> bool {
         let key =
             |it: &TargetUpdate<'_>| (it.update.before, it.update.after, it.update.cause, it.was_target, it.is_target);
@@ -69,7 +71,7 @@ impl TargetUpdate<'_> {
 struct ChainDifference {
     /// Their effective policies differ.
     effective: bool,
-    /// Other policies contribute, or policies from other nodes do.
+    /// Different policies contribute, or policies from different nodes.
     contributors: bool,
 }
 
@@ -95,12 +97,18 @@ impl<'e> KindComparison<'e> {
         let tallies_before = self.before.model.tallies(self.before.view);
         let (mut tallies, mut policies) = (tallies_before.clone(), BTreeSet::new());
         let stayed = self.count_outcomes(&targets, &refolded, ref_counts, &mut tallies, &mut policies);
+        let mut candidates = BTreeSet::new();
         policies.retain(|policy| {
-            !policy_tally(&tallies, *policy).gives_same_status(&policy_tally(tallies_before, *policy))
+            let (was, is) = (policy_tally(tallies_before, *policy), policy_tally(&tallies, *policy));
+            if was.scopes() == is.scopes() && !is.gives_same_status(&was) {
+                candidates.insert(*policy);
+            }
+            was.scopes() != is.scopes()
         });
         let mut differences = KindDifferences {
             model,
             targets: Default::default(),
+            changed_in_all_scopes: 0,
             recontributed: Vec::new(),
             refolded,
             refolded_effective: HashSet::new(),
@@ -112,14 +120,14 @@ impl<'e> KindComparison<'e> {
         if let (Some(recontributed), Some(deltas)) = (recontributed, deltas) {
             recontributed.count(self, deltas);
         }
-        ComparedKind { differences, tallies, policies, has_effective }
+        ComparedKind { differences, tallies, policies, candidates, has_effective }
     }
 
     /// The updated nodes that were or are effective targets.
     fn targets<'u>(&self, nodes: &'u [NodeUpdate]) -> Vec<TargetUpdate<'u>> {
         let target = |update: &'u NodeUpdate| {
             let is_target = update.is_target;
-            // A node that stays, with the same paths, stays a target or not.
+            // A node that keeps its paths remains an effective target, or remains none.
             let stays = update.after.is_some() && update.cause == UpdateCause::Chains;
             let was_target = || if stays { is_target } else { self.before.is_effective_target(update.node) };
             let was_target = update.before.is_some() && was_target();
@@ -128,7 +136,7 @@ impl<'e> KindComparison<'e> {
         nodes.iter().filter_map(target).collect()
     }
 
-    /// Updates the tallies, and collects the policies whose tallies are touched. Gives the refolded chains that have
+    /// Updates the tallies, and collects the policies whose tallies change. Returns the refolded chains that have
     /// scopes which stayed.
     fn count_outcomes(
         &self,
@@ -251,13 +259,14 @@ impl<'e> KindComparison<'e> {
         let are_unique = self.add_same_named(&mut undecided);
         let has_effective = !changed[0].is_empty() || self.differ(&undecided, are_unique);
         if has_effective {
+            differences.changed_in_all_scopes = changed[0].len();
             changed.iter_mut().zip(undecided).for_each(|(changed, mut undecided)| changed.append(&mut undecided));
             differences.targets = changed;
         }
         has_effective
     }
 
-    /// Compares the refolded chains in scopes that stayed. Gives whether the effective policy of any differs.
+    /// Compares the refolded chains in scopes that stayed. Returns whether the effective policy of any differs.
     fn compare_refolded(
         &self,
         updated: &[NodeUpdate],
@@ -283,11 +292,11 @@ impl<'e> KindComparison<'e> {
         !differences.refolded_effective.is_empty()
     }
 
-    /// Adds the nodes that share a reference with any of the nodes: their scopes cannot be distinguished. Whether there
-    /// are none.
+    /// Adds the nodes that share a reference with any of the nodes: their scopes cannot be distinguished. Returns
+    /// whether there are none.
     fn add_same_named(&self, nodes: &mut [Vec<NodeId>; 2]) -> bool {
         let sides = [self.before, self.after];
-        // On both sides: one of them may be removed.
+        // Both sides are searched: one of the nodes may have been removed.
         let find = |side: Side<'_>| -> Vec<NodeId> {
             let topology = side.view.topology;
             let some = nodes.iter().flatten().filter(|node| topology.node(**node).is_some_and(Node::may_share_name));
@@ -323,7 +332,7 @@ impl<'e> KindComparison<'e> {
             let scopes = scopes[side].iter().filter(|(chain, _)| has_effect(side, **chain));
             scopes.map(|(_, count)| *count).sum::<i128>()
         };
-        // With another number of scopes some were added or removed, unless they share references.
+        // A different number of scopes means that some were added or removed, unless they share references.
         are_unique && with_effect(0) != with_effect(1)
             || !changes_at(sides.map(|it| it.view), sides.map(|it| Some(it.model)), nodes.clone()).is_empty()
     }
@@ -357,15 +366,15 @@ impl<'e> KindComparison<'e> {
     }
 }
 
-/// The chains that reach a target. `None` if the node is no target.
+/// The chains that reach a target. `None` if the node is not a target.
 type TargetChains<'e> = Option<&'e [(ChainId, u64)]>;
 
-/// Targets to which other policies can contribute, with their chains before and after the batch.
+/// Targets whose contributing policies can differ, with their chains before and after the batch.
 #[derive(Default)]
 struct RecontributedTargets<'e>(Vec<(NodeId, [TargetChains<'e>; 2])>);
 
 impl<'e> RecontributedTargets<'e> {
-    /// Counts the scopes to which policies no longer contribute, and those to which they do now.
+    /// Counts the scopes to which policies no longer contribute, and those to which they now contribute.
     fn count(self, comparison: KindComparison<'e>, deltas: &mut ContributionDeltas) {
         let count = |index: usize, side: Side<'_>, scopes: i64| {
             let (mut deltas, mut query) = (ContributionDeltas::new(), ContributionQuery::new(side.view, side.model));

@@ -1,5 +1,5 @@
-//! Stage 4: what the updated models change: outcomes of policies, effective policies at targets, and which policies
-//! contribute to them.
+//! Stage 4: what differs between the models before and after: outcomes of policies, effective policies at targets, and
+//! contributing policies.
 //!
 //! ```text
 //! kind           compares the effective targets that one kind updated
@@ -27,7 +27,7 @@ use kind::{KindComparison, Side};
 
 pub(super) use contributions::{ContributionCounts, TargetContributors, uncounted_nodes};
 
-/// What a batch changes. Which scopes are affected, and how, is found when the report is asked for it.
+/// What a batch changes. The report computes on demand which scopes are affected, and how.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     pub kinds: Vec<KindDifferences>,
@@ -35,7 +35,9 @@ pub(super) struct Differences {
     pub has_effective: bool,
     /// The policies whose status differs.
     pub policies: BTreeSet<PolicyId>,
-    /// The nodes above all routes that are affected by other policies. `None` if contributions are not counted.
+    /// Further policies whose status can differ. [`Differences::add_policies`] compares them.
+    candidates: BTreeSet<PolicyId>,
+    /// The nodes above all routes whose affecting policies changed. `None` if contributions are not counted.
     pub targets: Option<Vec<TargetContributors>>,
 }
 
@@ -46,13 +48,15 @@ pub(super) struct KindDifferences {
     pub model: usize,
     /// The effective targets whose effective policies can differ, before and after the batch.
     pub targets: [Vec<NodeId>; 2],
-    /// The effective targets to which other policies can contribute.
+    /// How many of the first targets have the same scopes before and after, in each of which the effective policy differs.
+    pub changed_in_all_scopes: usize,
+    /// The effective targets whose contributing policies can differ.
     pub recontributed: Vec<NodeId>,
     /// The chains whose policies changed.
     pub refolded: RefoldedChains,
-    /// Those of them whose effective policy differs, in scopes that stayed.
+    /// The refolded chains whose effective policy differs, in scopes that stayed.
     pub refolded_effective: HashSet<ChainId>,
-    /// Those of them to which other policies contribute, in scopes that stayed.
+    /// The refolded chains whose contributing policies differ, in scopes that stayed.
     pub refolded_contributors: HashSet<ChainId>,
 }
 
@@ -62,8 +66,10 @@ impl Differences {
         Differences { targets: counts_contributions.then(Vec::new), ..Differences::default() }
     }
 
-    /// Adds the candidates whose status differs, and removes the others.
-    pub fn add_policies(&mut self, engines: [&Engine; 2], candidates: BTreeSet<PolicyId>) {
+    /// Compares the statuses of the candidates and of `more` policies: adds those that differ, and removes the others.
+    pub fn add_policies(&mut self, engines: [&Engine; 2], more: impl Iterator<Item = PolicyId>) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.extend(more);
         for policy in candidates {
             let [before, after] = engines.map(|engine| status(engine, policy));
             let is_same = match (before, after) {
@@ -84,7 +90,7 @@ pub(super) fn status(engine: &Engine, policy: PolicyId) -> Option<PolicyStatus> 
     engine.parts().policies.get(policy).map(|_| engine.policy_status(policy))
 }
 
-/// Compares what was updated. Updates the tallies of the models after the batch, and the contribution counts.
+/// Compares the updated nodes. Updates the tallies of the models after the batch, and the contribution counts.
 pub(super) fn compare(
     [before, after]: [EngineView<'_>; 2],
     models_before: &[Model],
@@ -104,6 +110,7 @@ pub(super) fn compare(
         let found = comparison.compare(update, ref_counts, deltas.as_mut());
         differences.has_effective |= found.has_effective;
         differences.policies.extend(found.policies);
+        differences.candidates.extend(found.candidates);
         differences.kinds.push(found.differences);
         model_after.set_tallies(found.tallies);
     }

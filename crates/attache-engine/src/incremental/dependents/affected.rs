@@ -14,10 +14,10 @@ use crate::selector::selects;
 use crate::topology::api::{self, GATEWAY_API};
 use crate::topology::{Level, LinkSides, NodeId};
 
-/// The objects whose links or attachments are found again.
+/// The objects whose links or attachments are recomputed.
 #[derive(Debug, Default)]
 pub(in crate::incremental) struct Affected {
-    /// Routes, each with the links that are found again. A route can be there several times.
+    /// Routes, each with the links that are recomputed. A route can occur several times.
     pub routes: Vec<(ObjectId, LinkSides)>,
     /// Gateways and ListenerSets, removed ones too.
     pub gateways: BTreeSet<ObjectId>,
@@ -25,8 +25,8 @@ pub(in crate::incremental) struct Affected {
 }
 
 impl Affected {
-    /// Finds what depends on the changes of a batch. `replaced` are Namespaces and GatewayClasses that have another node
-    /// than before, or none.
+    /// Finds the objects that depend on the changes of a batch. `replaced` are Namespaces and GatewayClasses whose node
+    /// was replaced or removed.
     pub fn find(context: &UpdateContext<'_>, next: &EngineParts, replaced: &[ObjectRef]) -> Affected {
         let mut dependents: Vec<(ObjectId, LinkSides)> = Vec::new();
         let mut affected = Affected::default();
@@ -57,8 +57,8 @@ impl Affected {
             add_dependents(context.dependencies, id, ChangedFields::ALL, &mut dependents);
             affected.policies.extend(context.dependencies.choosing_policies().map(PolicyId));
             if id.kind == "Namespace" {
-                // Policies that hold only for requests from their own Namespace hold for the new node.
-                let in_namespace = context.objects.in_namespace(&id.name).iter().map(|id| PolicyId(*id));
+                // Policies that apply only to requests from their own Namespace refer to the new node.
+                let in_namespace = context.objects.in_namespace(&id.name).map(PolicyId);
                 affected.policies.extend(in_namespace.filter(|policy| next.policies.get(*policy).is_some()));
             }
         }
@@ -124,7 +124,7 @@ fn selects_object(context: &UpdateContext<'_>, policy: PolicyId, change: &Object
     context.before.policy(policy).targets.iter().any(|target| is_selected(&target.spec))
 }
 
-/// Whether policies that choose their targets from all objects can choose an object.
+/// Whether policies that select their targets from all objects can select this object.
 fn can_be_chosen(id: &ObjectRef) -> bool {
     matches!(api::level(&id.group, &id.kind), Level::Workload | Level::Gateway | Level::Backend | Level::Namespace)
 }

@@ -70,7 +70,7 @@ fn competing_routes(index: &DependencyIndex, route: &Object, mut found: impl FnM
     }
 }
 
-/// Adds the routes that compete with any of the routes whose parents are linked again, and so on.
+/// Adds the routes that compete with any of the routes whose parents are relinked, transitively.
 pub(in crate::incremental) fn add_competing_routes(
     context: &UpdateContext<'_>,
     next: &EngineParts,

@@ -1,8 +1,9 @@
-//! What the links of a route or a Gateway, or the attachments of a policy, depend on.
+//! The dependencies of the links of a route or a Gateway, and of the attachments of a policy.
 
 use super::competing_routes::add_hostnames;
 use super::index::DependencyKey;
 use crate::engine_parts::EngineParts;
+use crate::kinds::GatewayPods;
 use crate::object::{Object, ObjectId};
 use crate::persistent::hash;
 use crate::policy::{NamespaceSelection, Policy, PolicyId, TargetSpec};
@@ -10,14 +11,14 @@ use crate::topology::build::class_of;
 use crate::topology::reference::Reference;
 use crate::topology::{Level, NodeId, delegation, gateways, routes};
 
-/// What one object depends on.
+/// The dependencies of one object.
 #[derive(Debug, Default)]
 pub(super) struct Dependencies {
     /// The hashes of [`DependencyKey`]s.
     pub keys: Vec<u64>,
-    /// It is a policy that chooses its targets from all objects.
+    /// Whether it is a policy that selects its targets from all objects.
     pub chooses_targets: bool,
-    /// It is a route that delegates to routes by label or namespace.
+    /// Whether it is a route that delegates to routes by label or namespace.
     pub delegates_by_label: bool,
 }
 
@@ -32,6 +33,8 @@ impl Dependencies {
         if let Some(policy) = parts.policies.get(PolicyId(id)) {
             let is_refused = !parts.attachments.for_policy(PolicyId(id)).refused.is_empty();
             dependencies.add_policy(policy, object, is_refused);
+            let hierarchy = &parts.kinds.get(policy.kind).hierarchy;
+            dependencies.chooses_targets |= hierarchy.gateway_pods == GatewayPods::Gateway;
             return dependencies;
         }
         match parts.topology[NodeId::whole(id)].level {
@@ -51,8 +54,9 @@ impl Dependencies {
         self.keys.push(hash(&key));
     }
 
-    /// Depends on an object that is referred to from the namespace `from`, and on the grant that the reference needs. If
-    /// the reference can be refused, it depends on the other objects of the kind too: the refusal suggests them.
+    /// Adds a dependency on an object that is referred to from the namespace `from`, and on the grant that the
+    /// reference needs. If the reference can be refused, the other objects of the kind are added too: the refusal
+    /// suggests them.
     fn add_reference(&mut self, from: &str, (group, kind, namespace, name): ObjectKey<'_>, suggests_others: bool) {
         self.add(DependencyKey::Object(group, kind, namespace, name));
         if namespace != from {
@@ -93,6 +97,8 @@ impl Dependencies {
         self.add(DependencyKey::NamespaceLabels(from));
         if let Some(class) = class_of(gateway) {
             self.add(DependencyKey::from(&class));
+            // Lint suggests other classes.
+            self.add(DependencyKey::KindInNamespace(&class.group, &class.kind, ""));
         }
         if let Some(it) = gateways::parent(gateway) {
             self.add_reference(from, (it.group, it.kind, it.namespace, it.name), true);

@@ -10,10 +10,10 @@ use rayon::slice::ParallelSliceMut;
 use super::dependencies::Dependencies;
 use crate::engine_parts::EngineParts;
 use crate::object::{ObjectId, ObjectRef};
-use crate::persistent::hash;
+use crate::persistent::{PersistentSet, hash};
 use crate::topology::api::{GATEWAY_API, RouteKind};
 
-/// Something that the links of a route or a Gateway, or the attachments of a policy, can depend on.
+/// A fact that the links of a route or a Gateway, or the attachments of a policy, can depend on.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(in crate::incremental) enum DependencyKey<'k> {
     /// One object by group, kind, namespace and name: whether it exists, and its spec.
@@ -47,14 +47,14 @@ impl<'k> From<&'k ObjectRef> for DependencyKey<'k> {
 }
 
 /// All objects by the keys that they depend on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::incremental) struct DependencyIndex {
-    by_key: BTreeSet<(u64, ObjectId)>,
-    /// Policies that choose their targets from all objects.
+    by_key: PersistentSet<(u64, ObjectId)>,
+    /// Policies that select their targets from all objects.
     choosing_policies: BTreeSet<ObjectId>,
     /// Routes that delegate to routes by label or namespace.
     delegating_by_label: BTreeSet<ObjectId>,
-    /// Whether there are both HTTPRoutes and GRPCRoutes. Only then hostnames are indexed.
+    /// Whether there are both HTTPRoutes and GRPCRoutes. Hostnames are indexed only then.
     has_hostnames: bool,
 }
 
@@ -74,17 +74,18 @@ impl DependencyIndex {
         let keys = all.iter().flat_map(|(id, dependencies)| dependencies.keys.iter().map(|key| (*key, *id)));
         let mut by_key: Vec<(u64, ObjectId)> = keys.collect();
         by_key.par_sort_unstable();
-        index.by_key = by_key.into_iter().collect();
+        by_key.dedup();
+        index.by_key = PersistentSet::from_sorted(&by_key);
         index
     }
 
     /// The objects that depend on a key, sorted by id.
     pub fn dependents(&self, key: DependencyKey<'_>) -> impl Iterator<Item = ObjectId> {
         let key = hash(&key);
-        self.by_key.range((key, ObjectId(0))..=(key, ObjectId(u32::MAX))).map(|(_, id)| *id)
+        self.by_key.range((key, ObjectId(0)), (key, ObjectId(u32::MAX))).map(|(_, id)| id)
     }
 
-    /// The policies that choose their targets from all objects, sorted by id.
+    /// The policies that select their targets from all objects, sorted by id.
     pub fn choosing_policies(&self) -> impl Iterator<Item = ObjectId> {
         self.choosing_policies.iter().copied()
     }
@@ -107,10 +108,11 @@ impl DependencyIndex {
             dependencies
         });
         for key in before.keys.iter().filter(|key| after.keys.binary_search(key).is_err()) {
-            self.by_key.remove(&(*key, id));
+            self.by_key.remove((*key, id));
         }
-        let new = after.keys.iter().filter(|key| before.keys.binary_search(key).is_err());
-        self.by_key.extend(new.map(|key| (*key, id)));
+        for key in after.keys.iter().filter(|key| before.keys.binary_search(key).is_err()) {
+            self.by_key.insert((*key, id));
+        }
         self.set_flags(id, &after);
     }
 

@@ -1,4 +1,4 @@
-//! Attaches policies again.
+//! Reattaches policies.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use crate::object::{Object, ObjectId};
 use crate::policy::{Policy, PolicyId};
 use crate::topology::{Level, NeedsRebuild, NodeId};
 
-/// A policy that was attached again.
+/// A policy that was reattached.
 #[derive(Debug)]
 pub(super) struct Reattached {
     pub policy: PolicyId,
-    /// What the policy was attached to before.
+    /// Its attachments before.
     pub before: Attached,
 }
 
 impl Reattached {
-    /// Whether the stacks that have the policy must be rebuilt.
+    /// Whether the stacks that contain the policy must be rebuilt.
     pub fn changes_stacks(&self, context: &UpdateContext<'_>, next: &NextEngine) -> bool {
         let is_changed = context.changes.iter().any(|change| change.id == self.policy.0);
         is_changed || self.before.to != self.after(next).to
     }
 
-    /// What the policy is attached to now.
+    /// Its attachments after.
     pub fn after<'n>(&self, next: &'n NextEngine) -> &'n Attached {
         next.parts.attachments.for_policy(self.policy)
     }
 }
 
-/// Reads the changed policies, and finds the targets of these policies again.
+/// Reads the changed policies, and resolves the targets of the affected policies again.
 pub(super) fn update(
     context: &UpdateContext<'_>,
     next: &mut NextEngine,
@@ -56,7 +56,7 @@ pub(super) fn update(
         let kind = next.parts.kinds.get(policy.kind);
         rebuild::check_attached_kind(kind)?;
         let mut targets = resolver.attach(id, policy, kind);
-        if kind.targets.extension_ref && policy.invalid.is_none() {
+        if kind.targets.extension_ref && policy.invalid.is_none() && !policy.deleted {
             targets.to.extend(attachments_by_filter(context, &next.parts, id));
         }
         attached.push((id, Some(targets)));

@@ -11,10 +11,10 @@ use crate::engine_view::EngineView;
 use crate::model::{Model, NodeUpdate, RefCounts, UpdateCause};
 use crate::topology::{Level, NodeId};
 
-/// From this number of edited nodes on, the work is shared by all cores.
+/// The number of edited nodes from which on all cores are used.
 const MANY_NODES: usize = 5_000;
 
-/// What changed for one kind.
+/// The changes of one kind.
 #[derive(Debug)]
 pub(in crate::incremental) struct KindUpdate {
     /// The index of the model.
@@ -57,8 +57,8 @@ pub(super) fn update(
     let of_all_kinds = dirty_nodes(context, next);
     let all: Vec<_> = models.iter_mut().zip(ref_counts).zip(changed_entries).enumerate().collect();
     let updates = in_parallel_if_many(next, all, |(index, ((model, ref_counts), changed_entries))| {
-        // A node outside of the hierarchy needs no update: nodes below it that the hierarchy sees in another way are
-        // among the changed entries themselves.
+        // A node outside of the hierarchy needs no update: if the entries of nodes below it changed, they are among the
+        // changed entries themselves.
         let before = context.before.models().get(index);
         let is_member =
             |node: &NodeId| model.hierarchy().has(*node) || before.is_some_and(|before| before.hierarchy().has(*node));
@@ -79,7 +79,7 @@ pub(super) fn update(
     updates.into_iter().flatten().collect()
 }
 
-/// The nodes that have to be updated for all kinds: those of changed objects, and those in another Namespace than before.
+/// The nodes that have to be updated for all kinds: those of changed objects, and those whose Namespace changed.
 fn dirty_nodes(context: &UpdateContext<'_>, next: &NextEngine) -> Vec<(NodeId, UpdateCause)> {
     let topology = &next.parts.topology;
     let mut dirty: Vec<(NodeId, UpdateCause)> = Vec::new();
@@ -93,8 +93,8 @@ fn dirty_nodes(context: &UpdateContext<'_>, next: &NextEngine) -> Vec<(NodeId, U
     dirty
 }
 
-/// Finds the chains whose policies changed because a stack did. Where a stack has policies for requests of other
-/// Namespaces than before, other chains reach the nodes below: they become dirty.
+/// Finds the chains whose policies changed because a stack did. If the set of Namespaces changes whose requests have
+/// policies of their own, the nodes below get other chains, and become dirty.
 fn update_restacked(
     context: &UpdateContext<'_>,
     next: &NextEngine,
@@ -127,8 +127,8 @@ fn update_restacked(
     refolded
 }
 
-/// The first nodes on all paths whose chains have the policies on a node: its own, those of the objects in it if it is a
-/// Namespace, and all nodes if it is the root Namespace.
+/// The first nodes on all paths whose chains contain the policies on a node: the node itself; the objects in it if it
+/// is a Namespace; all nodes if it is the root Namespace.
 pub(super) fn first_nodes_below(
     context: &UpdateContext<'_>,
     next: &NextEngine,
@@ -145,19 +145,19 @@ pub(super) fn first_nodes_below(
         _ if root == Some(node) => topology.nodes().for_each(|(node, _)| add_object(node)),
         Some(Level::Namespace) => {
             let name = topology.id(&next.parts.objects, node).name.as_str();
-            context.objects.in_namespace(name).iter().for_each(|id| add_object(NodeId::whole(*id)));
+            context.objects.in_namespace(name).for_each(|id| add_object(NodeId::whole(id)));
         }
         _ => add_object(node),
     }
 }
 
-/// Does some work for each item, in parallel if many nodes were edited.
+/// Maps items to results, in parallel if many nodes were edited.
 pub(super) fn in_parallel_if_many<T: Send, R: Send>(
     next: &NextEngine,
     items: Vec<T>,
     work: impl Fn(T) -> R + Send + Sync,
 ) -> Vec<R> {
-    match next.edits.nodes.as_slice().len() < MANY_NODES {
+    match next.edits.nodes.len() < MANY_NODES {
         true => items.into_iter().map(work).collect(),
         false => items.into_par_iter().map(work).collect(),
     }

@@ -1,4 +1,4 @@
-//! Links Gateways again with their ListenerSets. Together they decide which of their listeners are served.
+//! Relinks Gateways with their ListenerSets. Together they determine which of their listeners are served.
 
 use std::collections::BTreeSet;
 
@@ -7,26 +7,31 @@ use hashbrown::HashSet;
 use super::{NextEngine, UpdateContext};
 use crate::engine_parts::EngineParts;
 use crate::incremental::dependents::{Affected, DependencyKey};
-use crate::kinds::PolicyKind;
+use crate::kinds::{ClassOwner, PolicyKind};
 use crate::object::{ObjectId, ObjectRef};
 use crate::policy::PolicyId;
 use crate::topology::build::class_of;
 use crate::topology::gateways::gateway_of;
-use crate::topology::{Level, LinkSides, NodeId, TopologyEditor, api};
+use crate::topology::{Level, LinkSides, NeedsRebuild, NodeId, TopologyEditor, api};
 
-/// Gateways and ListenerSets that are linked again.
+/// Gateways and ListenerSets that are relinked.
 #[derive(Debug, Default)]
 struct LinkedGateways {
     gateways: BTreeSet<ObjectId>,
     listener_sets: BTreeSet<ObjectId>,
 }
 
-/// Links the affected Gateways and ListenerSets again, and adds what depends on them.
-pub(super) fn relink(context: &UpdateContext<'_>, next: &mut NextEngine, affected: &mut Affected) {
+/// Relinks the affected Gateways and ListenerSets, and adds the objects that depend on them.
+pub(super) fn relink(
+    context: &UpdateContext<'_>,
+    next: &mut NextEngine,
+    affected: &mut Affected,
+) -> Result<(), NeedsRebuild> {
     if affected.gateways.is_empty() {
-        return;
+        return Ok(());
     }
     let linked = LinkedGateways::find(context, &next.parts, &affected.gateways);
+    linked.check_controllers(context, &next.parts)?;
     let EngineParts { objects, topology, .. } = &mut next.parts;
     let sets_of = |gateway: Option<ObjectId>| {
         let own = linked.listener_sets.iter().filter(|set| gateway_of(objects, &objects[**set]) == gateway);
@@ -44,6 +49,7 @@ pub(super) fn relink(context: &UpdateContext<'_>, next: &mut NextEngine, affecte
     linked.add_routes(context, next, affected);
     linked.add_policies(context, &next.parts, affected);
     affected.gateways.extend(linked.gateways.into_iter().chain(linked.listener_sets));
+    Ok(())
 }
 
 impl LinkedGateways {
@@ -71,8 +77,21 @@ impl LinkedGateways {
         LinkedGateways { gateways, listener_sets }
     }
 
-    /// Adds the routes whose links depend on the spec of a Gateway or GatewayClass above them, or on whether their
-    /// ListenerSet is live.
+    /// Whether all Gateways keep their controllers, as far as they are known.
+    fn check_controllers(&self, context: &UpdateContext<'_>, next: &EngineParts) -> Result<(), NeedsRebuild> {
+        let before = context.before.objects();
+        let controllers = next.kinds.controllers();
+        let is_kept = |id: &ObjectId| {
+            let (Some(was), Some(is)) = (before.shared(*id), next.objects.shared(*id)) else { return true };
+            let was = controllers.gateway_owner(before, was);
+            let is = controllers.gateway_owner(&next.objects, is);
+            was == is || [was, is].iter().all(|owner| matches!(owner, ClassOwner::Unknown { .. }))
+        };
+        if self.gateways.iter().all(is_kept) { Ok(()) } else { Err(NeedsRebuild::Controllers) }
+    }
+
+    /// Adds the routes whose links depend on the spec of a Gateway or GatewayClass above them, or on whether requests
+    /// reach their ListenerSet.
     fn add_routes(&self, context: &UpdateContext<'_>, next: &NextEngine, affected: &mut Affected) {
         let changed: HashSet<ObjectId> = context.changed_content().collect();
         let sides = [context.before.parts(), &next.parts];
@@ -93,6 +112,26 @@ impl LinkedGateways {
         for id in parents.flat_map(|parent| context.dependencies.dependents(parent)) {
             if context.before.topology().node(NodeId::whole(id)).is_some_and(|node| node.level == Level::Route) {
                 affected.add(&next.parts, id, LinkSides::PARENTS);
+            }
+        }
+        self.add_isolated_routes(context, next, affected);
+        let below = next.edits.live_changed.iter().flat_map(|node| next.parts.topology.children(*node));
+        for route in below.filter_map(|child| child.object()).collect::<Vec<_>>() {
+            affected.add(&next.parts, route, LinkSides::PARENTS);
+        }
+    }
+
+    /// Adds the routes that have a hostname which a different listener may now serve alone.
+    fn add_isolated_routes(&self, context: &UpdateContext<'_>, next: &NextEngine, affected: &mut Affected) {
+        for &owner in &next.edits.reisolated {
+            let naming = DependencyKey::from(reference(context, &next.parts, owner));
+            for id in context.dependencies.dependents(naming) {
+                let Some(route) = next.parts.objects.get(id) else { continue };
+                if api::level(&route.id.group, &route.id.kind) == Level::Route
+                    && next.parts.topology.is_isolated_otherwise(context.before.topology(), owner, route)
+                {
+                    affected.add(&next.parts, id, LinkSides::PARENTS);
+                }
             }
         }
     }

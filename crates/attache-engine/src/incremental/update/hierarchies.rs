@@ -1,4 +1,4 @@
-//! Updates how each hierarchy sees the nodes that were edited, and the nodes below them.
+//! Updates the hierarchy entries of edited nodes, and of the nodes below them.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crate::chain::Hierarchy;
 use crate::model::Model;
 use crate::topology::{Level, NodeId, Topology};
 
-/// The nodes that the hierarchy of a model sees in another way than before.
+/// The nodes whose entry in the hierarchy of a model changed.
 pub(super) type ChangedEntries = Arc<[NodeId]>;
 
-/// Updates the hierarchies of all models. Gives the changed nodes of each model.
+/// Updates the hierarchies of all models. Returns the changed nodes of each model.
 pub(super) fn update(
     context: &UpdateContext<'_>,
     next: &NextEngine,
     region: Option<&ImpactRegion>,
     models: &mut [Model],
 ) -> Vec<ChangedEntries> {
-    if next.edits.is_empty() && !context.has_waypoints() {
+    if next.edits.is_empty() && !context.can_change_inheritance() {
         return vec![Arc::default(); models.len()];
     }
     let edited = NodesByRank::edited(next);
@@ -32,7 +32,7 @@ pub(super) fn update(
     let updated = in_parallel_if_many(next, shared, |before| {
         let mut after = Hierarchy::clone(&before);
         if let Some(ImpactRegion { nodes: [_, nodes], .. }) = region {
-            after.keep_to(nodes);
+            after.restrict_to(nodes);
         }
         let changed: ChangedEntries = update_entries(context, next, &mut after, edited.clone()).into();
         (before, Arc::new(after), changed)
@@ -45,7 +45,7 @@ pub(super) fn update(
     models.iter_mut().map(|model| replace(model).unwrap_or_default()).collect()
 }
 
-/// Updates the entries of one hierarchy, parents before children. Gives the nodes whose entry changed.
+/// Updates the entries of one hierarchy, parents before children. Returns the nodes whose entry changed.
 fn update_entries(
     context: &UpdateContext<'_>,
     next: &NextEngine,
@@ -54,16 +54,16 @@ fn update_entries(
 ) -> Vec<NodeId> {
     let (objects, topology) = (&next.parts.objects, &next.parts.topology);
     next.edits.removed.iter().for_each(|node| hierarchy.forget(*node));
-    if hierarchy.has_waypoints() {
-        let labelled = context.changes.iter().filter(|change| change.fields.labels);
-        let labelled = labelled.map(|change| NodeId::whole(change.id)).filter(|node| topology.has(*node));
-        labelled.for_each(|node| queue.push(topology, node));
+    if hierarchy.depends_on_objects() {
+        let changed = context.changes.iter().filter(|change| change.fields.labels || change.fields.spec);
+        let changed = changed.map(|change| NodeId::whole(change.id)).filter(|node| topology.has(*node));
+        changed.for_each(|node| queue.push(topology, node));
     }
     let mut changed = Vec::new();
     let mut buffer = Vec::new();
     let mut rank = 0;
     while let Some(nodes) = queue.take(rank) {
-        for node in nodes.into_iter().filter(|node| hierarchy.settle(objects, topology, *node, &mut buffer)) {
+        for node in nodes.into_iter().filter(|node| hierarchy.update(objects, topology, *node, &mut buffer)) {
             changed.push(node);
             topology.children(node).iter().for_each(|child| queue.push(topology, *child));
             if topology[node].level == Level::RouteRule {
@@ -83,11 +83,11 @@ struct NodesByRank {
 }
 
 impl NodesByRank {
-    /// The existing nodes that were edited, or that are in another Namespace than before.
+    /// The existing nodes that were edited, or whose Namespace changed.
     fn edited(next: &NextEngine) -> NodesByRank {
         let topology = &next.parts.topology;
         let mut by_rank = NodesByRank { deepest: topology.deepest(), nodes: Vec::new() };
-        let edited = next.edits.nodes.as_slice().iter().chain(&next.edits.renamespaced).copied();
+        let edited = next.edits.nodes.iter().chain(&next.edits.renamespaced).copied();
         edited.filter(|node| topology.has(*node)).for_each(|node| by_rank.push(topology, node));
         by_rank.nodes.iter_mut().for_each(sort_runs);
         by_rank

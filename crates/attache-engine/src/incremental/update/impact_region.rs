@@ -1,4 +1,4 @@
-//! The region that a batch can affect. Where models are built for one batch alone, they are built for this region alone.
+//! The region that a batch can affect. A one-shot engine builds its models for this region only.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::order::is_rejected_everywhere;
 use crate::policy::PolicyId;
 use crate::topology::{Level, NodeId, Topology, api};
 
-/// Everything that a batch can affect, and what that depends on.
+/// Everything that a batch can affect, with its dependencies.
 #[derive(Debug)]
 pub(in crate::incremental) struct ImpactRegion {
-    /// The kinds whose effective policies can differ, and the kinds that they depend on. Kinds that are decided together
-    /// are represented by the kind that leads them.
+    /// The kinds whose effective policies can differ, and the kinds that they depend on. Kinds whose policies are
+    /// ordered together are represented by their leading kind.
     pub kinds: BTreeSet<KindId>,
     /// The nodes before and after the batch, parents before children.
     pub nodes: [Arc<[NodeId]>; 2],
@@ -41,14 +41,14 @@ impl ImpactRegion {
     }
 }
 
-/// What the region is found from.
+/// The input of the search for a region.
 #[derive(Clone, Copy)]
 struct Search<'s> {
     context: &'s UpdateContext<'s>,
     next: &'s NextEngine,
     /// Before and after the batch.
     sides: [&'s EngineParts; 2],
-    /// The routes, Gateways and ListenerSets that were linked again.
+    /// The routes, Gateways and ListenerSets that were relinked.
     linked: &'s BTreeSet<ObjectId>,
     reattached: &'s [Reattached],
 }
@@ -57,7 +57,7 @@ impl<'s> Search<'s> {
     fn find(self) -> Option<ImpactRegion> {
         let is_rejected_everywhere = |kind| is_rejected_everywhere(self.next.parts.kinds.get(kind));
         let mut kinds = self.reattached.iter().flat_map(|it| self.leaders(it.policy));
-        if self.context.has_waypoints() || kinds.any(is_rejected_everywhere) {
+        if self.context.can_change_inheritance() || kinds.any(is_rejected_everywhere) {
             return None;
         }
         // Every scope that is added, removed or gets another chain leads through one of these.
@@ -68,7 +68,7 @@ impl<'s> Search<'s> {
         // The status of a policy counts all its scopes.
         let mut within = self.closure(self.first_nodes_of(&policies)?, Topology::children);
         within.extend(&affected);
-        within.extend(self.next.edits.nodes.as_slice());
+        within.extend(&self.next.edits.nodes);
         let siblings = self.nodes_of_same_objects(within.iter().copied());
         let nodes = self.closure(within.iter().copied().chain(siblings), Topology::parents);
         let objects = self.sides.map(|side| self.objects(side, &affected, &policies));
@@ -76,7 +76,7 @@ impl<'s> Search<'s> {
         Some(ImpactRegion { kinds, nodes, policies, objects })
     }
 
-    /// The kind that leads that of a policy, before and after the batch.
+    /// The leading kind of a policy's kind, before and after the batch.
     fn leaders(self, policy: PolicyId) -> impl Iterator<Item = KindId> {
         let kinds = self.sides.into_iter().filter_map(move |side| Some((side, side.policies.get(policy)?.kind)));
         kinds.map(|(side, kind)| side.kinds.leader(kind))
@@ -119,7 +119,7 @@ impl<'s> Search<'s> {
         found
     }
 
-    /// All nodes of the objects that have some nodes, before and after the batch.
+    /// All nodes of the objects that own some nodes, before and after the batch.
     fn nodes_of_same_objects(self, nodes: impl IntoIterator<Item = NodeId>) -> impl Iterator<Item = NodeId> {
         let having = move |node: NodeId| self.sides.into_iter().filter(move |side| side.topology.has(node));
         let wholes = nodes.into_iter().flat_map(move |node| having(node).map(move |side| side.topology.whole(node)));
@@ -131,7 +131,7 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// All nodes of the objects at which paths first have the policies on some nodes.
+    /// All nodes of the objects at which paths first contain the policies on some nodes.
     fn first_objects_below(self, nodes: HashSet<NodeId>) -> impl Iterator<Item = NodeId> {
         let mut first = HashSet::new();
         for node in nodes {
@@ -174,13 +174,13 @@ impl<'s> Search<'s> {
         let unlinked: Vec<NodeId> = paths.iter().flat_map(unlinked).collect();
         paths.extend(unlinked);
         paths.extend(self.roots());
-        let attached = self.sides.into_iter().flat_map(|side| side.attachments.attached());
+        let attached = self.sides.into_iter().flat_map(|side| side.attachments.with_absent());
         let policies = attached.filter(|it| paths.contains(&it.node)).map(|it| it.policy);
         let policies = policies.filter(|policy| self.leaders(*policy).any(|kind| kinds.contains(&kind)));
         policies.chain(self.reattached.iter().map(|it| it.policy)).collect()
     }
 
-    /// The nodes at which paths first have some policies. `None` if a policy holds for the whole cluster.
+    /// The nodes at which paths first contain some policies. `None` if a policy applies to the whole cluster.
     fn first_nodes_of(self, policies: &BTreeSet<PolicyId>) -> Option<impl Iterator<Item = NodeId>> {
         let attached = self.sides.into_iter().flat_map(|side| {
             let attached = policies.iter().flat_map(|policy| &side.attachments.for_policy(*policy).to);
@@ -201,7 +201,7 @@ impl<'s> Search<'s> {
         names.filter_map(|name| parts.topology.find_namespace(&parts.objects, name))
     }
 
-    /// The parents of routes that were linked again or changed: findings about a Gateway count its routes.
+    /// The parents of routes that were relinked or changed: findings about a Gateway count its routes.
     fn parents_of_routes(self) -> impl Iterator<Item = ObjectId> {
         self.linked_or_changed().map(NodeId::whole).flat_map(move |route| {
             let topologies = self.sides.into_iter().map(|side| &side.topology);
@@ -232,7 +232,7 @@ impl<'s> Search<'s> {
     }
 }
 
-/// The existing ones of some nodes, parents before children.
+/// The nodes that exist, parents before children.
 fn in_order(topology: &Topology, nodes: &HashSet<NodeId>) -> Arc<[NodeId]> {
     let deepest = topology.deepest();
     let existing = nodes.iter().copied().filter(|node| topology.has(*node));

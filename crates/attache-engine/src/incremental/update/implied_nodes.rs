@@ -10,8 +10,8 @@ use crate::object::{ObjectId, ObjectRef};
 use crate::topology::build::{class_of, namespace_of};
 use crate::topology::{Level, NeedsRebuild, api};
 
-/// Adds the nodes that are now implied, and removes those that no longer are. Gives the Namespaces and GatewayClasses that
-/// have another node than before, or none.
+/// Adds the nodes that are now implied, and removes those that no longer are. Returns the Namespaces and GatewayClasses
+/// whose node was replaced or removed.
 pub(super) fn update(context: &UpdateContext<'_>, next: &mut NextEngine) -> Result<Vec<ObjectRef>, NeedsRebuild> {
     let mut replaced = Vec::new();
     for id in candidates(context) {
@@ -28,7 +28,7 @@ pub(super) fn update(context: &UpdateContext<'_>, next: &mut NextEngine) -> Resu
         }
         if id.kind == "Namespace" {
             let members: Vec<ObjectId> = match before != after {
-                true => context.objects.in_namespace(&id.name).to_vec(),
+                true => context.objects.in_namespace(&id.name).collect(),
                 false => added_to(context, &id.name),
             };
             next.topology_editor().set_namespace(&members, &id.name, after);
@@ -37,7 +37,7 @@ pub(super) fn update(context: &UpdateContext<'_>, next: &mut NextEngine) -> Resu
     Ok(replaced)
 }
 
-/// The Namespaces and GatewayClasses that the changed objects imply, or are.
+/// The Namespaces and GatewayClasses that changed objects imply, and changed Namespaces and GatewayClasses.
 fn candidates(context: &UpdateContext<'_>) -> BTreeSet<ObjectRef> {
     let mut found: BTreeSet<ObjectRef> = BTreeSet::new();
     for change in context.changes.iter().filter(|change| change.fields.content()) {
@@ -61,7 +61,7 @@ fn added_to(context: &UpdateContext<'_>, namespace: &str) -> Vec<ObjectId> {
 /// Whether a Namespace has objects, or a Gateway names a GatewayClass.
 fn is_implied(context: &UpdateContext<'_>, next: &NextEngine, id: &ObjectRef) -> bool {
     if id.kind == "Namespace" {
-        return !context.objects.in_namespace(&id.name).is_empty() || next.parts.topology.has_implied_in(&id.name);
+        return context.objects.has_namespace(&id.name) || next.parts.topology.has_implied_in(&id.name);
     }
     let dependents = context.dependencies.dependents(DependencyKey::from(id));
     let mut gateways = dependents.chain(context.changes.iter().map(|change| change.id));

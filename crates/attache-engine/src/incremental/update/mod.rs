@@ -2,17 +2,17 @@
 //!
 //! ```text
 //! topology       nodes of changed objects, implied nodes (implied_nodes), links of Gateways (gateways) and routes
-//!    │             ─→ UpdatedTopology: the objects that were linked again, the policies to attach again
+//!    │             ─→ UpdatedTopology: the objects that were relinked, the policies to reattach
 //! attachments    the targets of those policies
-//!    │             ─→ Vec<Reattached>: each policy with what it was attached to
+//!    │             ─→ Vec<Reattached>: each policy with its previous attachments
 //! models         the models that are updated: all, or those in the region that the changes can reach (impact_region)
 //!    │             ─→ ModelUpdate: the models before and after
 //! stacks         the policies on each node
 //!    │             ─→ UpdatedStacks: the nodes whose stack changed
-//! hierarchies    how each hierarchy sees the edited nodes
-//!    │             ─→ the nodes that a hierarchy sees in another way
+//! hierarchies    the entries of the edited nodes in each hierarchy
+//!    │             ─→ ChangedEntries: the nodes whose entry changed
 //! chains         the chains that reach each node
-//!                  ─→ KindUpdate: the nodes that other chains reach, and the chains that merge to another policy
+//!                  ─→ KindUpdate: the nodes whose chains changed, and the chains whose policies changed
 //! ```
 
 mod attachments;
@@ -35,32 +35,32 @@ use super::object_index::ObjectIndex;
 use super::rebuild;
 use crate::engine::Engine;
 use crate::engine_parts::EngineParts;
-use crate::kinds::KindId;
+use crate::kinds::{GatewayPods, KindHierarchy, KindId};
 use crate::model::RefCounts;
 use crate::models::Models;
-use crate::object::{ObjectId, Objects};
+use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::policy::PolicyId;
-use crate::topology::{NeedsRebuild, TopologyChanges, TopologyEditor};
+use crate::topology::{Level, NeedsRebuild, TopologyChanges, TopologyEditor, api};
 
 pub(super) use chains::{KindUpdate, RefoldedChains};
 pub(super) use impact_region::ImpactRegion;
 pub(super) use models::without_unused_models;
 
-/// What all stages of an update read.
+/// The input of all stages of an update.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateContext<'u> {
     /// The engine before the changes.
     pub before: &'u Engine,
     pub changes: &'u [ObjectChange],
-    /// What depended on what before the changes.
+    /// The dependencies before the changes.
     pub dependencies: &'u DependencyIndex,
     /// The objects after the changes, by kind and namespace.
     pub objects: &'u ObjectIndex,
 }
 
 impl UpdateContext<'_> {
-    /// The kinds that have policies before or after the changes. Kinds that are decided together are represented by the
-    /// kind that leads them. A kind can be there several times.
+    /// The kinds that have policies before or after the changes. Kinds whose policies are ordered together are
+    /// represented by their leading kind. A kind can occur several times.
     pub fn kinds_in_use(&self) -> impl Iterator<Item = KindId> {
         self.before.all_models().kinds().chain(self.kinds_of_new_policies())
     }
@@ -72,9 +72,23 @@ impl UpdateContext<'_> {
         after.filter_map(|id| kinds.find(&id.group, &id.kind)).map(|kind| kinds.leader(kind))
     }
 
-    /// Whether labels say which Gateway is in front of a Service, for any kind.
+    /// Whether any kind has waypoints: labels then determine which Gateway serves a Service, and which Gateway a Pod
+    /// belongs to.
     pub fn has_waypoints(&self) -> bool {
-        self.kinds_in_use().any(|kind| self.before.kinds().get(kind).hierarchy.waypoints.is_some())
+        let looks_at_gateways =
+            |it: &KindHierarchy| it.waypoints.is_some() || it.gateway_pods != GatewayPods::Workloads;
+        self.kinds_in_use().any(|kind| looks_at_gateways(&self.before.kinds().get(kind).hierarchy))
+    }
+
+    /// Whether the inheritance of nodes can change although no link does.
+    pub fn can_change_inheritance(&self) -> bool {
+        let is_workload = |id: &ObjectRef| api::level(&id.group, &id.kind) == Level::Workload;
+        let changes_workload = || {
+            let changed = self.changes.iter().filter(|it| it.fields.labels || it.fields.spec);
+            changed.map(ObjectChange::reference).any(is_workload)
+        };
+        let leaves_out = |kind| !self.before.kinds().get(kind).hierarchy.leaves_out.is_empty();
+        self.has_waypoints() || changes_workload() && self.kinds_in_use().any(leaves_out)
     }
 
     /// The objects that are added or removed, or whose spec changes, sorted.
@@ -83,11 +97,11 @@ impl UpdateContext<'_> {
     }
 }
 
-/// The next engine while it is built. Each part starts as it was before the changes, and is updated by one stage.
+/// The next engine under construction. Each part starts as it was before the changes, and is updated by one stage.
 #[derive(Debug)]
 struct NextEngine {
     parts: EngineParts,
-    /// What has been edited in the topology.
+    /// The edits of the topology.
     edits: TopologyChanges,
 }
 
@@ -97,8 +111,8 @@ impl NextEngine {
     }
 }
 
-/// What is kept from one update to the next, beside the models.
-#[derive(Debug)]
+/// State that is kept from one update to the next, beside the models.
+#[derive(Clone, Debug)]
 pub(super) struct KeptCounts {
     /// Which policies contribute to the scopes through each node above all routes.
     pub contributions: ContributionCounts,
@@ -106,7 +120,7 @@ pub(super) struct KeptCounts {
     pub ref_counts: Vec<RefCounts>,
 }
 
-/// The next engine, and what is different in it.
+/// The next engine, and what differs in it.
 #[derive(Debug)]
 pub(super) struct Update {
     /// The engines before and after the changes, with the models that were updated. Both have the same kinds.
@@ -120,8 +134,8 @@ pub(super) struct Update {
     pub free_parts: Vec<(u32, u32)>,
 }
 
-/// Applies the changes. `objects` are those after the changes. Without `kept` counts the models are built for this update
-/// alone, and only as far as the changes can reach.
+/// Applies the changes. `objects` are those after the changes. Without `kept` counts, the models are built for this
+/// update only, and only as far as the changes can reach.
 pub(super) fn update(
     context: &UpdateContext<'_>,
     before: &Arc<Engine>,
@@ -130,7 +144,7 @@ pub(super) fn update(
     kept: Option<&mut KeptCounts>,
 ) -> Result<Update, NeedsRebuild> {
     rebuild::check_changes(context, &objects)?;
-    let parts = EngineParts { objects, ..before.parts().clone() };
+    let parts = before.parts().with_objects(objects);
     let mut next = NextEngine { parts, edits: TopologyChanges::new(free_parts) };
     let topology = topology::update(context, &mut next)?;
     if !can_affect_policies(context, &next, &topology.policies) {
@@ -155,8 +169,8 @@ pub(super) fn update(
     let mut models = before.models().to_vec();
     models.iter_mut().for_each(|model| model.clear_caches());
     let stacks = stacks::update(context, &next, &reattached, &mut models);
-    let rehung = hierarchies::update(context, &next, region.as_ref(), &mut models);
-    let updates = chains::update(context, &next, &stacks, &rehung, &mut models, ref_counts);
+    let changed_entries = hierarchies::update(context, &next, region.as_ref(), &mut models);
+    let updates = chains::update(context, &next, &stacks, &changed_entries, &mut models, ref_counts);
     let views = [before.view(), next.parts.view()];
     let mut differences = compare(views, before.models(), &mut models, updates, ref_counts, contributions);
     for (model, ref_counts) in models.iter_mut().zip(ref_counts) {
@@ -164,7 +178,7 @@ pub(super) fn update(
     }
     let after = Arc::new(before.with_parts(next.parts, Models::from_built(models)));
     let policies = reattached.iter().map(|it| it.policy);
-    differences.add_policies([&before, &after], stacks.policies.into_iter().chain(policies.clone()).collect());
+    differences.add_policies([&before, &after], stacks.policies.into_iter().chain(policies.clone()));
     let reindexed = context.changed_content().chain(policies.map(|policy| policy.0)).collect();
     let (sides, free_parts) = ([before, after], next.edits.into_free());
     Ok(Update { sides, differences, region, reindexed, free_parts })
@@ -175,5 +189,5 @@ fn can_affect_policies(context: &UpdateContext<'_>, next: &NextEngine, policies:
     !policies.is_empty()
         || !next.edits.is_empty()
         || context.changes.iter().any(|change| change.fields.content() || change.fields.annotations)
-        || context.has_waypoints()
+        || context.can_change_inheritance()
 }

@@ -1,4 +1,5 @@
-//! Which models are updated, and those of kinds whose first policy is added or whose last one is removed.
+//! Selects the models to update; adds models for kinds whose first policy is added, and removes those of kinds whose
+//! last policy is removed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ pub(super) fn build(
 ) -> Arc<Engine> {
     let models = match region {
         Some(ImpactRegion { nodes: [nodes, _], kinds, .. }) => {
-            before.all_models().restricted_to(before.parts(), nodes, |kind| kinds.contains(&kind))
+            before.all_models().restricted_to(before.parts(), || Arc::clone(nodes), |kind| kinds.contains(&kind))
         }
         None => before.models().to_vec(),
     };

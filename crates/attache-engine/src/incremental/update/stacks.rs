@@ -1,4 +1,4 @@
-//! Rebuilds the stacks that have policies which were attached again.
+//! Rebuilds the stacks that contain reattached policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +32,8 @@ impl UpdatedStacks {
     }
 }
 
-/// Rebuilds the stacks of all kinds where a policy was attached again, a node was removed, or an annotation that says how
-/// policies are inherited changed.
+/// Rebuilds the stacks of all kinds where a policy was reattached, a node was removed, or an annotation for inheritance
+/// changed.
 pub(super) fn update(
     context: &UpdateContext<'_>,
     next: &NextEngine,
@@ -99,7 +99,8 @@ fn dirty_nodes(
     dirty
 }
 
-/// The stack of a kind on a node: the policies that stayed there, and those of the reattached ones that are there now.
+/// Builds the stack of a kind on a node from the policies that stayed there, and the reattached policies that are now
+/// there.
 fn rebuild(
     context: &UpdateContext<'_>,
     next: &EngineParts,
@@ -133,7 +134,7 @@ fn rebuild(
     Some(next.stack_builder().build(&model.kind, here.into_iter(), yields.into_iter()))
 }
 
-/// Rebuilds all stacks of a kind whose policies are rejected on all their targets if they are on one. Sets the stacks that
+/// Rebuilds all stacks of a kind whose policies, if rejected on one target, are rejected on all. Sets the stacks that
 /// differ, and those of `nodes`.
 fn rebuild_all(next: &EngineParts, model: &mut Model, mut nodes: BTreeSet<NodeId>, updated: &mut UpdatedStacks) {
     let stacks = next.build_stacks(model.id);

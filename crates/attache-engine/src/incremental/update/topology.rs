@@ -10,12 +10,12 @@ use crate::policy::PolicyId;
 use crate::topology::NeedsRebuild;
 use crate::topology::api::GATEWAY_API;
 
-/// What depends on the edits of the topology.
+/// The objects that depend on the edits of the topology.
 #[derive(Debug)]
 pub(super) struct UpdatedTopology {
-    /// The routes, Gateways and ListenerSets that were linked again.
+    /// The routes, Gateways and ListenerSets that were relinked.
     pub linked: BTreeSet<ObjectId>,
-    /// The policies that have to be attached again.
+    /// The policies that must be reattached.
     pub policies: BTreeSet<PolicyId>,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn update(context: &UpdateContext<'_>, next: &mut NextEngine) -> Resu
     update_nodes(context, next)?;
     let replaced = implied_nodes::update(context, next)?;
     let mut affected = Affected::find(context, &next.parts, &replaced);
-    gateways::relink(context, next, &mut affected);
+    gateways::relink(context, next, &mut affected)?;
     add_competing_routes(context, &next.parts, &mut affected.routes);
     let Affected { routes, gateways, mut policies } = affected;
     let linked = routes.iter().map(|(route, _)| *route).chain(gateways).collect();

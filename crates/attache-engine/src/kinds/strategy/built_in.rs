@@ -1,4 +1,4 @@
-//! The strategies that every kind can use.
+//! The built-in strategies.
 
 use super::{Decision, Granularity, MergeStrategy, Overlap, Participation, Strategy};
 use crate::kinds::Concatenate;
@@ -7,7 +7,7 @@ use crate::kinds::Concatenate;
 #[derive(Debug)]
 pub struct NoneStrategy;
 
-/// A block is taken whole or not at all.
+/// A block is taken as a whole or not at all.
 #[derive(Debug)]
 pub struct AtomicStrategy;
 
@@ -99,7 +99,8 @@ impl MergeStrategy for ShallowStrategy {
     }
 
     fn decide(&self, overlap: &Overlap<'_>) -> Decision {
-        if overlap.path().is_empty() || overlap.has_rules_below() { Decision::Fields } else { for_unit(overlap) }
+        let is_divided = overlap.path().is_empty() || overlap.has_rules_below() && !overlap.both_lists();
+        if is_divided { Decision::Fields } else { for_unit(overlap) }
     }
 
     fn granularity(&self) -> Granularity {
@@ -192,7 +193,8 @@ impl MergeStrategy for FirstMatchStrategy {
     }
 }
 
-/// How policies at one level become one: unit by unit, and deeply in the fields of `deepAtOneLevel`. No kind names it.
+/// Merges the policies at one level: unit by unit, and deeply in the fields of `deepAtOneLevel`. PolicyKinds cannot
+/// name it.
 #[derive(Debug)]
 pub struct OneLevelStrategy;
 
@@ -212,7 +214,7 @@ impl MergeStrategy for OneLevelStrategy {
     }
 }
 
-/// A unit is kept or taken whole. A default list may add items whose keys are new.
+/// Keeps or takes a unit as a whole. A default list can add items with new keys.
 fn for_unit(overlap: &Overlap<'_>) -> Decision {
     match overlap.item_key() {
         Some(key) if overlap.both_lists() && !overlap.prefers_incoming() => Decision::MatchItems(key.clone()),
@@ -220,7 +222,7 @@ fn for_unit(overlap: &Overlap<'_>) -> Decision {
     }
 }
 
-/// Maps merge field by field, keyed lists item by item; of other values one is taken.
+/// Merges maps field by field and keyed lists item by item; takes one of any other two values.
 fn for_fields(overlap: &Overlap<'_>, matches_items: bool) -> Decision {
     if overlap.both_maps() && !overlap.is_whole() {
         return Decision::Fields;
@@ -231,7 +233,7 @@ fn for_fields(overlap: &Overlap<'_>, matches_items: bool) -> Decision {
     }
 }
 
-/// Maps merge field by field unless one has a field that decides alone, and lists are concatenated where the kind says so.
+/// Merges maps field by field, unless one of them has a decisive field, and concatenates lists as the kind says.
 fn deeply(overlap: &Overlap<'_>) -> Decision {
     match overlap.decisive() {
         (true, false) => return Decision::Keep,

@@ -1,16 +1,16 @@
-//! Merge strategies: what happens where two policies set the same thing.
+//! Merge strategies: what happens if two policies set the same value.
 //!
-//! Policies are folded one after the other. Where a block sets something that the policies folded before it have set
-//! as well, its strategy decides:
+//! Policies are folded one after the other. If a block sets a value that the policies folded before it set as well, its
+//! strategy decides:
 //!
 //! ```text
-//! what was folded so far ─→ held     ┐
-//!                                    ├─→ Overlap ─→ MergeStrategy::decide ─→ Decision ─→ value, origins, losses
-//! the next block         ─→ incoming ┘                                       (carried out by the engine)
+//! result so far  ─→ held     ┐
+//!                            ├─→ Overlap ─→ MergeStrategy::decide ─→ Decision ─→ value, origins, losses
+//! the next block ─→ incoming ┘                                       (applied by the engine)
 //! ```
 //!
 //! A strategy never touches origins or losses: the engine derives both from the [`Decision`]. The built-in strategies
-//! and those of embedders implement the same trait.
+//! and those of embedding programs implement the same trait.
 
 mod built_in;
 mod overlap;
@@ -104,11 +104,11 @@ pub trait MergeStrategy: fmt::Debug + Send + Sync {
 
     /// Decides what happens at a path where both sides have a value.
     ///
-    /// The engine asks at the root first, and for parts if the answer is [`Decision::Fields`] or
-    /// [`Decision::MatchItems`]. It does not ask where only one side has a value: that value is taken.
+    /// The engine asks at the root first, and for parts if the decision is [`Decision::Fields`] or
+    /// [`Decision::MatchItems`]. If only one side has a value, the engine takes it without asking.
     fn decide(&self, overlap: &Overlap<'_>) -> Decision;
 
-    /// What answers report as one part, if the kind declares no `rules`.
+    /// The unit in which origins and losses are reported, if the kind declares no `rules`.
     fn granularity(&self) -> Granularity {
         Granularity::Leaf
     }
@@ -118,8 +118,8 @@ pub trait MergeStrategy: fmt::Debug + Send + Sync {
         Participation::Merged
     }
 
-    /// Whether the policies of a kind with this strategy are divided into `defaults`, bare rules and `overrides`. If one
-    /// strategy of a kind answers no, each policy of the kind is a single block.
+    /// Whether policies of a kind with this strategy have `defaults`, bare rules and `overrides`. If one strategy of a
+    /// kind returns false, each policy of the kind is a single block.
     fn allows_blocks(&self) -> bool {
         true
     }
@@ -132,30 +132,30 @@ pub enum Decision {
     Keep,
     /// The incoming value replaces the held one, which is superseded.
     Take,
-    /// Both become this value, and all that set one of them are its origins. Nothing is superseded. At the root the value
-    /// must be a map, or else [`Overlap::preferred`] counts.
+    /// Both become this value. Its origins are those of both, and nothing is superseded. At the root the value must be
+    /// a map; otherwise [`Overlap::preferred`] applies.
     Combine(Value),
-    /// Both are maps and merge field by field: a field of one side is taken, a field of both is decided on. If one is no
-    /// map, [`Overlap::preferred`] counts.
+    /// Both are maps and are merged field by field: the engine takes a field of one side, and asks about a field of
+    /// both. If one is not a map, [`Overlap::preferred`] applies.
     Fields,
-    /// Both are lists, whose items are matched by this field: items with the same value are decided on, other incoming
-    /// items are appended. If one is no list, [`Overlap::preferred`] counts.
+    /// Both are lists, whose items are matched by this field: the engine asks about items with the same value, and
+    /// appends other incoming items. If one is not a list, [`Overlap::preferred`] applies.
     MatchItems(SmolStr),
-    /// One list after the other; what is no list is a list of one. Each item keeps its origin.
+    /// The lists are concatenated; any other value counts as a list of one. Each item keeps its origin.
     Concatenate {
         /// Whether the incoming items come first.
         incoming_first: bool,
     },
 }
 
-/// What origins and losses are reported for, if a kind declares no `rules`.
+/// The unit in which origins and losses are reported, if a kind declares no `rules`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Granularity {
     /// Each scalar, list and empty map.
     Leaf,
-    /// Each field at the top that is no map, and each entry of a map there.
+    /// Each top-level field that is not a map, and each entry of a top-level map.
     Entry,
-    /// Each field at the top.
+    /// Each top-level field.
     Field,
 }
 
@@ -164,11 +164,11 @@ pub enum Granularity {
 pub enum Participation {
     /// Each block is merged into those below it.
     Merged,
-    /// The most specific policy alone, even if it sets nothing. For policies with `defaults` and `overrides` blocks the
-    /// same as [`Participation::Merged`].
+    /// Only the most specific policy, even if it sets nothing. For policies with `defaults` and `overrides` blocks,
+    /// this is the same as [`Participation::Merged`].
     MostSpecific,
-    /// The policies at one level become one, which is then merged into those below.
+    /// The policies at one level are merged, and the result is merged into those below.
     MergedByLevel,
-    /// Each policy applies for itself, one after the other. Nothing is merged.
+    /// Each policy applies separately, one after the other. Nothing is merged.
     All,
 }

@@ -1,4 +1,4 @@
-//! What a strategy knows about the place where it has to decide.
+//! The input of a strategy's decision.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 use super::Decision;
 use crate::kinds::{Concatenate, PatternFit, PatternStep, PolicyKind, Units};
-use crate::value::{Segment, Value};
+use crate::value::{Path, Segment, Value};
 
 /// A path at which the policies folded so far and the next block both have a value.
 pub struct Overlap<'m> {
@@ -18,7 +18,8 @@ pub struct Overlap<'m> {
     pub(crate) prefers_incoming: bool,
 }
 
-/// A value in the making, with the sources of its parts: a plain [`Value`] is built from it only if a strategy asks.
+/// A value during the fold, with the sources of its parts. A plain [`Value`] is built from it only if a strategy asks
+/// for it.
 pub(crate) trait OverlapSide {
     fn is_map(&self) -> bool;
     fn is_empty_map(&self) -> bool;
@@ -28,17 +29,22 @@ pub(crate) trait OverlapSide {
 }
 
 impl<'m> Overlap<'m> {
-    /// Where the values are, from the root of a block.
+    /// The path of the values, from the root of a block.
     pub fn path(&self) -> &'m [Segment] {
         self.path
     }
 
-    /// What the policies folded so far have set. `Null` if one of them removed it.
+    /// Whether the values are at this path, such as `retry.attempts`.
+    pub fn is_at(&self, path: &str) -> bool {
+        Path::parse(path).segments() == self.path
+    }
+
+    /// The value of the policies folded so far. `Null` if one of them removed it.
     pub fn held(&self) -> Value {
         self.held.value()
     }
 
-    /// What the next block sets. `Null` if it removes what is held.
+    /// The value of the next block. `Null` if it removes the held value.
     pub fn incoming(&self) -> Value {
         self.incoming.value()
     }
@@ -74,7 +80,7 @@ impl<'m> Overlap<'m> {
         matches!(self.path.last(), Some(Segment::Index(_)))
     }
 
-    /// Whether the incoming value is one unit: a declared rule, or what [`MergeStrategy::granularity`] says.
+    /// Whether the incoming value is one unit: a declared rule, or a unit of [`MergeStrategy::granularity`].
     ///
     /// [`MergeStrategy::granularity`]: super::MergeStrategy::granularity
     pub fn is_unit(&self) -> bool {

@@ -9,7 +9,7 @@ use super::{MergeStrategy, built_in};
 use crate::document::{Diagnostics, FieldValue, Location, Schema, ValueType};
 use crate::value::Value;
 
-/// A strategy that a kind uses. Two are equal if they have the same name.
+/// A strategy that a kind uses. Strategies with the same name are equal.
 #[derive(Clone)]
 pub struct Strategy(Handle);
 
@@ -22,7 +22,7 @@ enum Handle {
 impl Strategy {
     /// One policy for each target; the most specific one counts.
     pub const NONE: Strategy = Strategy(Handle::BuiltIn(&built_in::NoneStrategy));
-    /// A block is taken whole or not at all.
+    /// A block is taken as a whole or not at all.
     pub const ATOMIC: Strategy = Strategy(Handle::BuiltIn(&built_in::AtomicStrategy));
     /// Rule by rule.
     pub const MERGE: Strategy = Strategy(Handle::BuiltIn(&built_in::RulesStrategy));
@@ -39,7 +39,7 @@ impl Strategy {
     /// The first policy that matches a request counts.
     pub const FIRST_MATCH: Strategy = Strategy(Handle::BuiltIn(&built_in::FirstMatchStrategy));
 
-    /// Those that every engine has.
+    /// All built-in strategies.
     pub const BUILT_IN: [Strategy; 9] = [
         Strategy::NONE,
         Strategy::ATOMIC,
@@ -52,13 +52,13 @@ impl Strategy {
         Strategy::FIRST_MATCH,
     ];
 
-    /// A strategy of an embedder, for a [`PolicyKind`](crate::kinds::PolicyKind) that is made in code. Documents refer to
-    /// strategies by the names in a [`StrategyRegistry`].
+    /// A strategy of an embedding program, for a [`PolicyKind`](crate::kinds::PolicyKind) that is built in code.
+    /// Documents refer to strategies by name, in a [`StrategyRegistry`].
     pub fn new(strategy: impl MergeStrategy + 'static) -> Strategy {
         Strategy(Handle::Registered(Arc::new(strategy)))
     }
 
-    /// Whether it comes with the engine.
+    /// Whether the strategy is built in.
     pub fn is_built_in(&self) -> bool {
         matches!(self.0, Handle::BuiltIn(_))
     }
@@ -95,14 +95,14 @@ impl fmt::Debug for Strategy {
     }
 }
 
-/// The strategies that PolicyKind documents can name: the built-in ones, and those that were registered.
+/// The strategies that PolicyKind documents can name: the built-in ones, and registered ones.
 #[derive(Clone, Debug)]
 pub struct StrategyRegistry(Vec<Strategy>);
 
-/// A strategy with this name is registered already.
+/// A strategy with this name is already registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyNameTaken {
-    /// The name of both.
+    /// The name.
     pub name: String,
 }
 
@@ -114,7 +114,7 @@ impl Default for StrategyRegistry {
 }
 
 impl StrategyRegistry {
-    /// Adds a strategy under its name, which no other may have.
+    /// Registers a strategy. Its name must be unique.
     pub fn register(&mut self, strategy: impl MergeStrategy + 'static) -> Result<(), StrategyNameTaken> {
         if self.get(strategy.name()).is_some() {
             return Err(StrategyNameTaken { name: strategy.name().to_owned() });
@@ -123,7 +123,7 @@ impl StrategyRegistry {
         Ok(())
     }
 
-    /// The strategy with this name, in any case.
+    /// The strategy with this name, in upper or lower case.
     pub fn get(&self, name: &str) -> Option<&Strategy> {
         self.0.iter().find(|strategy| strategy.name().eq_ignore_ascii_case(name))
     }
@@ -140,7 +140,7 @@ impl FromIterator<Strategy> for StrategyRegistry {
     }
 }
 
-/// A strategy is written as its name. The names are no fixed set: programs register strategies of their own.
+/// A strategy is written as its name. The set of names is open, because programs register strategies of their own.
 impl FieldValue for Strategy {
     const TYPE: ValueType = ValueType::String;
 

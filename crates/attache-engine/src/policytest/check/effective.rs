@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::comparison::Comparison;
+use super::comparison::FieldComparison;
 use super::{CheckError, Checker, scopes};
 use crate::chain::Hierarchy;
 use crate::fold::{EffectivePolicy, ValueOrigin};
@@ -69,7 +69,7 @@ fn compare(
     scope: &Scope,
 ) -> Result<(), CheckError> {
     let effective = model.effective(checker.engine.view(), scope.chain);
-    let mut comparison = Comparison::default();
+    let mut comparison = FieldComparison::default();
     if let Some(spec) = &expected.spec {
         comparison.add("spec", spec.clone(), effective.spec.clone().unwrap_or_default());
     }
@@ -125,7 +125,7 @@ fn origins_at<'o>(path: &Path, origins: &'o [ValueOrigin]) -> Vec<&'o ValueOrigi
     found
 }
 
-/// All superseded values. Of each, only the fields that the test gives are compared.
+/// Compares all superseded values. Of each, only the fields that the test gives are compared.
 fn superseded(checker: &Checker<'_>, expected: &[ExpectedLoss], effective: &EffectivePolicy) -> (Value, Value) {
     let mut remaining: Vec<_> = effective.superseded.iter().collect();
     let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -135,7 +135,7 @@ fn superseded(checker: &Checker<'_>, expected: &[ExpectedLoss], effective: &Effe
         let at = remaining.iter().position(|actual| {
             actual.path == *path
                 && policy.matches(checker.engine.policy_id(actual.policy))
-                && by.as_ref().is_none_or(|by| actual.by.is_some_and(|id| is_by(by, id)))
+                && by.as_ref().is_none_or(|by| actual.rivals().any(|id| is_by(by, id)))
                 && reason.as_ref().is_none_or(|reason| reason == actual.reason.name())
         });
         let mut entry = Map::default().with("path", Value::str(path.to_string()));
@@ -163,7 +163,7 @@ fn superseded(checker: &Checker<'_>, expected: &[ExpectedLoss], effective: &Effe
     (Value::list(left), Value::list(right))
 }
 
-/// Of each warning, the test gives a part.
+/// Compares warnings. The test gives a part of each.
 fn warnings(expected: &[SmolStr], effective: &EffectivePolicy) -> (Value, Value) {
     let actual = effective.warnings.iter().enumerate().map(|(i, warning)| {
         let part = expected.get(i).filter(|part| warning.message.contains(part.as_str()));

@@ -43,7 +43,7 @@ struct Checker<'t> {
 enum CheckError {
     /// The expectation names something unknown and cannot be checked: a mistake in the test.
     Broken { field: &'static str, message: String, help: Option<String> },
-    /// The engine gives another answer.
+    /// The actual result differs.
     Unmet { about: String, mismatch: Mismatch },
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::comparison::Comparison;
+use super::comparison::FieldComparison;
 use super::{CheckError, Checker};
 use crate::chain::ChainId;
 use crate::object_merge::Merged;
@@ -33,7 +33,7 @@ pub fn field(checker: &Checker<'_>, expected: &ExpectedField) -> Result<(), Chec
     }
     variants.iter().try_for_each(|body| {
         let actual = path.resolve(body).cloned().unwrap_or_default();
-        let mut comparison = Comparison::default();
+        let mut comparison = FieldComparison::default();
         comparison.add("value", value.clone(), actual);
         comparison.result(|| format!("{} at {path}", engine.objects()[id].id))
     })
@@ -69,7 +69,7 @@ pub fn refusal(checker: &Checker<'_>, expected: &ExpectedRefusal) -> Result<(), 
     });
     let about = || format!("{} below {}", expected.child, expected.parent);
     let Some(refused) = refused.next() else { return Err(CheckError::missing(about(), "it is not refused")) };
-    let mut comparison = Comparison::default();
+    let mut comparison = FieldComparison::default();
     comparison.add("reason", Value::Str(expected.reason.clone()), Value::str(refused.reason().as_str()));
     if let Some(message) = &expected.message {
         comparison.add_part("message", message, &refused.cause.to_string());

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::comparison::Comparison;
+use super::comparison::FieldComparison;
 use super::{CheckError, Checker};
 use crate::object::ObjectRef;
 use crate::policytest::expectations::ExpectedRequest;
@@ -18,7 +18,7 @@ pub fn check(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<(), Ch
         Some(section) => Value::Str(section),
         None => Value::Null,
     };
-    let mut comparison = Comparison::default();
+    let mut comparison = FieldComparison::default();
     if let Some(outcome) = &expected.outcome {
         comparison.add("outcome", Value::Str(outcome.clone()), Value::str(trace.outcome.name()));
     }
@@ -49,7 +49,7 @@ pub fn check(checker: &Checker<'_>, expected: &ExpectedRequest) -> Result<(), Ch
         compare_backends(&mut comparison, "backends", &expected.backends, &trace, weight);
     }
     if !expected.invalid.is_empty() {
-        let reason = |backend: &Backend| Some(Value::str(backend.resolved.as_ref().err()?.reason().as_str()));
+        let reason = |backend: &Backend| Some(Value::str(backend.fault()?.reason()));
         compare_backends(&mut comparison, "invalid", &expected.invalid, &trace, reason);
     }
     compare_given(&mut comparison, "redirect", expected.redirect.as_ref(), redirect(&trace));
@@ -80,8 +80,8 @@ fn follow<'e>(checker: &Checker<'e>, expected: &ExpectedRequest) -> Result<Reque
     })
 }
 
-/// Compares an object with the actual ones, of which one must be it. `None` means that there must be none.
-fn compare_object(comparison: &mut Comparison, field: &str, expected: Option<&NodeQuery>, actual: &[&ObjectRef]) {
+/// Compares an object with the actual ones, one of which must match. `None` means that there must be none.
+fn compare_object(comparison: &mut FieldComparison, field: &str, expected: Option<&NodeQuery>, actual: &[&ObjectRef]) {
     let name = |id: &ObjectRef| Value::str(id.to_string());
     let matching = actual.iter().find(|id| expected.is_some_and(|query| query.matches(id)));
     let expected = match matching {
@@ -93,7 +93,7 @@ fn compare_object(comparison: &mut Comparison, field: &str, expected: Option<&No
 
 /// Compares a property of all backends that have it.
 fn compare_backends(
-    comparison: &mut Comparison,
+    comparison: &mut FieldComparison,
     field: &str,
     expected: &[(NodeQuery, Value)],
     trace: &RequestTrace<'_>,
@@ -111,7 +111,7 @@ fn compare_backends(
 }
 
 /// Compares the fields of a value that the test gives.
-fn compare_given(comparison: &mut Comparison, field: &str, expected: Option<&Value>, actual: Value) {
+fn compare_given(comparison: &mut FieldComparison, field: &str, expected: Option<&Value>, actual: Value) {
     let Some(expected) = expected else { return };
     let given = |(key, _): &(SmolStr, Value)| (key.clone(), actual.get(key).cloned().unwrap_or_default());
     let actual =

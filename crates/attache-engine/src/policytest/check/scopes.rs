@@ -61,7 +61,7 @@ fn ends_at(view: EngineView<'_>, scope: &Scope, path: &[Vec<NodeId>]) -> bool {
     path.last().is_some_and(|last| last.iter().any(|node| Some(object(node)) == end))
 }
 
-/// The scopes of requests from a Namespace, or without one those of requests from anywhere. If all scopes are those of
+/// The scopes of requests from a Namespace, or, without one, of requests from anywhere. If all scopes are those of
 /// consumers, "from anywhere" selects all of them.
 fn for_clients(scopes: Vec<Scope>, from: Option<&[NodeId]>) -> Vec<Scope> {
     let is_from = |scope: &Scope| scope.from.is_some_and(|client| from.is_some_and(|from| from.contains(&client)));

@@ -5,8 +5,8 @@ mod requests;
 use smol_str::SmolStr;
 
 use super::expectations::{
-    Expectation, Expectations, ExpectedAffected, ExpectedCondition, ExpectedEffective, ExpectedField, ExpectedLoss,
-    ExpectedRefusal, ExpectedStatus,
+    Expectation, Expectations, ExpectedAffected, ExpectedAncestor, ExpectedCondition, ExpectedEffective, ExpectedField,
+    ExpectedLoss, ExpectedRefusal, ExpectedStatus,
 };
 use super::query::{NodeQuery, PolicyQuery};
 use super::{PolicyTest, short_form};
@@ -19,7 +19,8 @@ use crate::value::{Path, Value};
 const GROUP: &str = "attache.dev";
 const KIND: &str = "PolicyTest";
 
-const ACCEPTED: [&str; 5] = ["Accepted", "Conflicted", "Invalid", "TargetNotFound", "RefNotPermitted"];
+const ACCEPTED: [&str; 6] =
+    ["Accepted", "Conflicted", "Invalid", "TargetNotFound", "RefNotPermitted", "TargetConflict"];
 const ENFORCEMENT: [&str; 4] = ["Enforced", "PartiallyEnforced", "Overridden", "NotEnforced"];
 
 /// Whether an object is a PolicyTest document.
@@ -132,12 +133,27 @@ fn status(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedStatus> {
     let by = item.texts("by").map(|policies| parsed(item, "by", policies, PolicyQuery::parse));
     let message = item.text("message");
     let conditions = item.objects("conditions", condition);
-    Some(ExpectedStatus { policy: policy?, accepted, enforcement, by, message, conditions })
+    let ancestors = item.objects("ancestors", ancestor);
+    let notes = item.texts("notes");
+    Some(ExpectedStatus { policy: policy?, accepted, enforcement, by, message, conditions, ancestors, notes })
+}
+
+fn ancestor(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedAncestor> {
+    let ancestor = node(item, "ancestor");
+    let accepted = word(item, "accepted", &ACCEPTED);
+    let enforcement = word(item, "enforcement", &ENFORCEMENT);
+    let by = item.texts("by").map(|policies| parsed(item, "by", policies, PolicyQuery::parse));
+    let conditions = item.objects("conditions", condition);
+    Some(ExpectedAncestor { ancestor: ancestor?, accepted, enforcement, by, conditions })
 }
 
 fn condition(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedCondition> {
     let r#type = item.required("type");
-    let (status, reason, message) = (item.text("status"), item.text("reason"), item.text("message"));
+    let status = match item.nullable("status") {
+        Some(Value::Null) => Some(Value::Null),
+        _ => item.text("status").map(Value::Str),
+    };
+    let (reason, message) = (item.text("reason"), item.text("message"));
     Some(ExpectedCondition { r#type: r#type?, status, reason, message })
 }
 

@@ -10,7 +10,8 @@ use crate::problem::Problem;
 use crate::request::Request;
 use crate::value::Value;
 
-const OUTCOMES: [&str; 6] = ["Backend", "Redirect", "Preflight", "NotFound", "InvalidBackend", "NoListener"];
+const OUTCOMES: [&str; 8] =
+    ["Backend", "Redirect", "DirectResponse", "Preflight", "NotFound", "InvalidBackend", "Unknown", "NoListener"];
 
 pub fn read(item: &mut DocumentReader<'_, '_>) -> Option<ExpectedRequest> {
     let request = request(item);

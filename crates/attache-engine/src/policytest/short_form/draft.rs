@@ -1,4 +1,4 @@
-//! Objects of the short form while lines are added to them, and the manifests they become.
+//! Objects of the short form under construction, and the manifests they become.
 
 use serde_json::{Value as Json, json};
 use smol_str::SmolStr;
@@ -10,7 +10,7 @@ pub const GATEWAY_API: &str = "gateway.networking.k8s.io";
 /// The GatewayClass of Gateways whose line names none.
 const DEFAULT_CLASS: &str = "example";
 
-/// The place of a kind in the topology: it decides which links are possible.
+/// The role of a kind in the topology, which determines the possible links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     GatewayClass,
@@ -85,7 +85,8 @@ impl DraftObject {
     pub fn spec(&self) -> Json {
         let sections = |write: fn(&DraftSection) -> Json| self.sections.iter().map(write).collect::<Vec<Json>>();
         match self.role {
-            Role::GatewayClass => json!({"controllerName": "example.io/gateway-controller"}),
+            // Without a `controllerName`, it can belong to any controller.
+            Role::GatewayClass => json!({}),
             Role::Namespace => json!({}),
             Role::Gateway => {
                 let class = self.class.as_deref().unwrap_or(DEFAULT_CLASS);

@@ -1,5 +1,5 @@
-//! The short form of a topology: `Gateway/g1 > HTTPRoute/r1 > Service/b1` stands for minimal objects that refer to
-//! each other in this way.
+//! The short form of a topology: `Gateway/g1 > HTTPRoute/r1 > Service/b1` stands for minimal objects with these
+//! references.
 
 mod draft;
 
@@ -20,14 +20,14 @@ const FRONTENDS: [&str; 3] = ["Service", "ServiceImport", "ServiceEntry"];
 /// The objects that all lines stand for. Several lines about one object are merged. Each mistake comes with the index
 /// of its line.
 pub fn expand(lines: &[SmolStr]) -> Result<Vec<Object>, Vec<(usize, Problem)>> {
-    let mut builder = TopologyBuilder::default();
+    let mut builder = ShortFormBuilder::default();
     let add = |(i, line): (usize, &SmolStr)| builder.line(line).err().map(|problem| (i, problem));
     let mistakes: Vec<(usize, Problem)> = lines.iter().enumerate().filter_map(add).collect();
     if mistakes.is_empty() { Ok(builder.objects()) } else { Err(mistakes) }
 }
 
 #[derive(Default)]
-struct TopologyBuilder {
+struct ShortFormBuilder {
     drafts: BTreeMap<ObjectRef, DraftObject>,
     /// The specs of ReferenceGrants.
     grants: BTreeMap<ObjectRef, Json>,
@@ -42,7 +42,7 @@ struct LineNode {
     section: Option<SmolStr>,
 }
 
-impl TopologyBuilder {
+impl ShortFormBuilder {
     fn line(&mut self, line: &str) -> Result<(), Problem> {
         let mut parent: Option<LineNode> = None;
         let mut namespace: Option<SmolStr> = None;
@@ -54,7 +54,7 @@ impl TopologyBuilder {
                     .help(format!("write `{}/{name}/{}`", id.kind, id.name)));
             }
             if node.role == Role::Namespace {
-                // A Namespace is the parent of the objects in it without a reference.
+                // A Namespace is the parent of its objects without a reference.
                 namespace = Some(node.id.name);
                 continue;
             }
@@ -247,7 +247,7 @@ impl TopologyBuilder {
     }
 }
 
-/// A reference to `to` as `from` writes it: with a namespace only if it is another one.
+/// A reference from `from` to `to`. It has a namespace only if the namespaces differ.
 fn reference(to: &ObjectRef, from: &ObjectRef) -> Json {
     let mut reference = json!({"group": &*to.group, "kind": &*to.kind, "name": &*to.name});
     if to.namespace != from.namespace {

@@ -1,9 +1,9 @@
-//! All links of a topology by node, to be set on the nodes.
+//! All links of a topology by node, in preparation for setting them on the nodes.
 
 use crate::topology::neighbors::Neighbors;
 use crate::topology::{Level, Node, NodeId, NodeMap};
 
-/// Every link, by both of its nodes. The links of one node keep the order in which they are given.
+/// Every link, by both of its nodes. The links of one node keep their order.
 #[derive(Debug)]
 pub struct LinkTable {
     wholes: usize,
@@ -45,9 +45,12 @@ impl LinkTable {
         };
     }
 
-    /// Sets the links of a part. A section has its parent already.
+    /// Sets the links of a part. The parent of a section is already set.
     pub fn link_part(&self, at: usize, node: &mut Node) {
         let at = self.wholes + at;
+        if node.owner.object().is_none() {
+            node.parents = Neighbors::new(self.parents.at(at));
+        }
         node.children = Neighbors::new(self.children.at(at));
         match node.level {
             Level::RouteRule => node.across = Neighbors::new(self.ports.at(at)),
@@ -57,7 +60,7 @@ impl LinkTable {
     }
 }
 
-/// The links of the node at place `n` are `to[start[n]..start[n + 1]]`.
+/// The links of the node with index `n` are `to[start[n]..start[n + 1]]`.
 #[derive(Debug)]
 struct Links {
     start: Vec<u32>,

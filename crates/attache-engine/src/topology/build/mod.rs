@@ -10,11 +10,14 @@ mod nodes;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::api::{self, LISTENER_SETS};
-use super::links::{self, FoundLinks, OwnLinks};
+use hashbrown::HashMap;
+
+use super::api::{self, GATEWAY_API, LISTENER_SETS};
+use super::links::isolation::ListenerHostnames;
+use super::links::{self, FoundLinks, OwnLinks, stream_routes};
 use super::sections::Section;
 use super::{Grants, Level, Node, NodeId, NodeMap, Owner, Topology};
-use crate::kinds::TargetLinks;
+use crate::kinds::{Controllers, TargetLinks};
 use crate::object::{ObjectId, ObjectRef, Objects};
 use link_table::LinkTable;
 
@@ -29,9 +32,9 @@ pub(super) struct TopologyBuilder<'o> {
 }
 
 impl<'o> TopologyBuilder<'o> {
-    /// Makes the nodes of all objects but those of rules, which are found with the links of their routes. `virtual_targets`
+    /// Builds the nodes of all objects except rules, which are found with the links of their routes. `virtual_targets`
     /// are objects that exist only because policies target them.
-    pub fn new(objects: &'o Objects, virtual_targets: &[ObjectRef]) -> TopologyBuilder<'o> {
+    pub fn new(objects: &'o Objects, virtual_targets: &[ObjectRef], controllers: &Controllers) -> TopologyBuilder<'o> {
         let surveys = nodes::survey(objects);
         let names = nodes::implied(objects, virtual_targets, &surveys);
         let implied = names.iter().enumerate().map(|(at, id)| (id.clone(), NodeId::part(at as u32))).collect();
@@ -39,6 +42,7 @@ impl<'o> TopologyBuilder<'o> {
             implied_names: names.iter().cloned().collect(),
             implied: Arc::new(implied),
             grants: Arc::new(Grants::new(objects)),
+            controllers: controllers.clone(),
             ..Topology::default()
         };
         let namespace = |name: &str| topology.find_namespace(objects, name).filter(|_| !name.is_empty());
@@ -46,24 +50,48 @@ impl<'o> TopologyBuilder<'o> {
         TopologyBuilder { objects, topology }
     }
 
-    /// Finds the links of all objects, also those of own kinds.
+    /// Finds the links of all objects, those of custom kinds included.
     pub fn build(mut self, own: &TargetLinks) -> Topology {
-        let (mut found, depths) = links::find_all(self.objects, &self.topology);
+        let mut found = links::find_of_gateways(self.objects, &self.topology);
+        for listener in std::mem::take(&mut found.unserved) {
+            self.topology.edit(listener, |node| (node.served, node.live) = (false, false));
+        }
+        self.topology.isolation = Arc::new(self.find_isolation(&found));
+        let (mut found, depths) = links::find_of_routes(self.objects, &self.topology, found);
         let own = OwnLinks::find(self.objects, own);
         found.links.extend(own.links.iter().map(|(parent, child)| (NodeId::whole(*parent), NodeId::whole(*child))));
         self.topology.own_depths = Arc::new(own.depths);
         self.topology.link_faults = own.faults.into();
         self.topology.delegation_depths = Arc::new(depths);
-        let (unserved, refusals) = (std::mem::take(&mut found.unserved), std::mem::take(&mut found.refusals));
+        let refusals = std::mem::take(&mut found.refusals);
         self.link(found);
-        for listener in unserved {
-            self.topology.edit(listener, |node| node.served = false);
-        }
+        self.find_idle_links();
         self.settle_live();
         for (by, refusal) in refusals {
             self.topology.refusals.entry(by.0 as usize).push(refusal);
         }
         self.topology
+    }
+
+    /// Finds the hostnames that isolated listeners serve alone, by Gateway and ListenerSet.
+    fn find_isolation(&self, found: &FoundLinks) -> HashMap<ObjectId, Arc<ListenerHostnames>> {
+        let mut sets: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        for (gateway, set) in &found.links {
+            if self.topology[*set].level == Level::ListenerSet
+                && let (Some(gateway), Some(set)) = (gateway.object(), set.object())
+            {
+                sets.entry(gateway).or_default().push(set);
+            }
+        }
+        let mut isolation = HashMap::new();
+        for gateway in self.objects.of_kind(GATEWAY_API, "Gateway") {
+            let sets = sets.get(gateway).map_or(&[][..], Vec::as_slice);
+            if let Some(hostnames) = ListenerHostnames::find(self.objects, &self.topology, *gateway, sets) {
+                let hostnames = Arc::new(hostnames);
+                isolation.extend([gateway].into_iter().chain(sets).map(|owner| (*owner, Arc::clone(&hostnames))));
+            }
+        }
+        isolation
     }
 
     /// Adds rules and frontends, and sets the links of all nodes.
@@ -83,7 +111,7 @@ impl<'o> TopologyBuilder<'o> {
                 node.sections = rules[at].clone();
             }
             table.link_whole(at, node);
-            // An object whose kind has no level is a backend if a rule names it.
+            // An object whose kind has no level is a backend if a rule refers to it.
             if node.level == Level::Other && node.parents.as_slice().iter().any(|parent| *parent >= rule(0)) {
                 node.level = Level::Backend;
             }
@@ -93,8 +121,23 @@ impl<'o> TopologyBuilder<'o> {
                 node.namespace = owner.namespace;
             }
             table.link_part(at, node);
+            if node.level == Level::Other && node.parents.as_slice().iter().any(|parent| *parent >= rule(0)) {
+                node.level = Level::Backend;
+            }
         });
         self.topology.count = nodes.wholes() + nodes.parts();
+    }
+
+    /// Finds the links that carry no requests.
+    fn find_idle_links(&mut self) {
+        if stream_routes::may_compete(self.objects) {
+            let (objects, topology) = (self.objects, &self.topology);
+            let listeners = stream_routes::listeners(objects, topology).into_iter();
+            let idle = listeners.flat_map(|listener| {
+                stream_routes::idle(objects, topology, listener).into_iter().map(move |route| (listener, route))
+            });
+            self.topology.idle_links = Arc::new(idle.collect());
+        }
     }
 
     /// Finds which routes and ListenerSets requests reach, parents before children.
@@ -106,15 +149,28 @@ impl<'o> TopologyBuilder<'o> {
         }
         let sets = LISTENER_SETS.iter().flat_map(|(group, kind)| self.objects.of_kind(group, kind));
         for whole in sets.copied().chain(routes).map(NodeId::whole) {
-            if !topology.is_reached(whole) {
-                let sections = topology.sections(whole);
-                [whole].into_iter().chain(sections).for_each(|node| topology.edit(node, |node| node.live = false));
+            let is_reached = topology.is_reached(self.objects, whole);
+            let is_delegated = is_delegated(topology, whole);
+            if is_reached && !is_delegated {
+                continue;
+            }
+            for node in [whole].into_iter().chain(topology.sections(whole)) {
+                if !topology.is_reached(self.objects, node) {
+                    topology.edit(node, |node| node.live = false);
+                }
             }
         }
     }
 }
 
-/// Gives each Service that is a parent of routes a second node, the parent of those routes. Returns the links to them.
+/// Whether rules delegate to a route.
+fn is_delegated(topology: &Topology, route: NodeId) -> bool {
+    !topology.delegation_depths.is_empty()
+        && route.object().is_some_and(|route| topology.delegation_depths.contains_key(&route))
+}
+
+/// Adds a second node for each Service that is a parent of routes: the parent of those routes. Returns the links to
+/// them.
 fn add_frontends(
     nodes: &mut NodeMap<Option<Node>>,
     mut services_and_routes: Vec<(ObjectId, NodeId)>,
@@ -133,7 +189,8 @@ fn add_frontends(
     links
 }
 
-/// The places of the sections of each whole object. Those of one object follow each other; the first is at `first`.
+/// The ranges of the sections of each whole object. Sections of one object are adjacent; the first one of all is at
+/// `first`.
 fn sections_by_owner(wholes: usize, sections: &[Section], first: u32) -> Vec<Range<u32>> {
     let mut by_owner = vec![0..0; wholes];
     let mut next = first;

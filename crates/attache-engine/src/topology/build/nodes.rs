@@ -11,7 +11,7 @@ use crate::topology::api::{self, GATEWAY_API};
 use crate::topology::sections::{self, Section};
 use crate::topology::{Level, Node, NodeId, NodeMap, Owner};
 
-/// Objects are surveyed in parallel, this many at a time.
+/// The number of objects that are surveyed in one parallel task.
 const CHUNK: usize = 512;
 
 /// The nodes that a range of objects needs.
@@ -21,7 +21,7 @@ pub struct Survey<'o> {
     wholes: Vec<(Level, u32)>,
     /// Listeners and ports. Rules are read with the links of their routes.
     sections: Vec<Section>,
-    /// The namespaces of the objects, each with the number of objects in a row that are in it.
+    /// The namespaces of the objects, each with the length of the run of objects in it.
     namespaces: Vec<(&'o str, usize)>,
 }
 
@@ -34,7 +34,7 @@ pub fn survey(objects: &Objects) -> Vec<Survey<'_>> {
 impl<'o> Survey<'o> {
     fn new(objects: &'o Objects, chunk: Range<usize>) -> Survey<'o> {
         let mut survey = Survey::default();
-        // Objects are sorted by kind and namespace: most have those of the object before.
+        // Objects are sorted by kind and namespace, so most are like the previous one.
         let mut last: Option<(&ObjectRef, Level)> = None;
         for id in chunk.map(|at| ObjectId(at as u32)) {
             let object = &objects[id];
@@ -68,7 +68,7 @@ pub fn implied(objects: &Objects, virtual_targets: &[ObjectRef], surveys: &[Surv
     names.into_iter().filter(|id| objects.find(id).is_none()).collect()
 }
 
-/// Makes the nodes: whole objects, then implied nodes and sections as parts.
+/// Builds the nodes: whole objects, then implied nodes and sections as parts.
 pub fn make(
     surveys: Vec<Survey>,
     implied: &[ObjectRef],
@@ -113,10 +113,10 @@ pub fn class_of(gateway: &Object) -> Option<ObjectRef> {
     Some(ObjectRef::new(GATEWAY_API, "GatewayClass", "", class))
 }
 
-/// The implied node at a place among the parts.
+/// The implied node at an index of the parts.
 pub fn implied_node(at: usize, id: &ObjectRef) -> Node {
     let level = match api::level(&id.group, &id.kind) {
-        level @ (Level::GatewayClass | Level::Namespace) => level,
+        level @ (Level::GatewayClass | Level::Namespace | Level::Backend) => level,
         _ => Level::Other,
     };
     Node::new(level, Owner::Implied(at as u32))

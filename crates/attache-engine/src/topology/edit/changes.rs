@@ -1,58 +1,42 @@
-//! What an update changed in a topology.
+//! The changes of a topology by an update.
 
-use hashbrown::HashSet;
-
+use crate::object::ObjectId;
 use crate::topology::NodeId;
 
 /// The nodes that an update changed.
 #[derive(Debug, Default)]
 pub struct TopologyChanges {
-    /// Nodes that are new, or whose links changed.
-    pub nodes: UniqueNodes,
-    /// Nodes that requests reach now and did not before, or the other way round.
+    /// Nodes that are new, or whose links changed. A node can occur several times.
+    pub nodes: Vec<NodeId>,
+    /// Nodes that requests newly reach or no longer reach, and routes that requests reach over different links.
     pub live_changed: Vec<NodeId>,
-    /// Nodes whose Namespace has another node than before.
+    /// Nodes whose Namespace node was replaced.
     pub renamespaced: Vec<NodeId>,
     /// Nodes that were removed.
     pub removed: Vec<NodeId>,
-    /// Free places among the parts, each with its length. They are from earlier updates.
+    /// Gateways and ListenerSets whose listeners may serve different hostnames.
+    pub reisolated: Vec<ObjectId>,
+    /// Listeners whose routes changed: see [`Topology::is_idle`](crate::topology::Topology::is_idle).
+    pub(super) stream_listeners: Vec<NodeId>,
+    /// Free ranges of the parts, from earlier updates.
     pub(super) free: Vec<(u32, u32)>,
-    /// Places that this update freed. The next update may use them.
+    /// Ranges that this update freed. The next update may use them.
     pub(super) freed: Vec<(u32, u32)>,
 }
 
 impl TopologyChanges {
-    /// No changes yet, with the free places from earlier updates.
+    /// No changes yet, with the free ranges of earlier updates.
     pub fn new(free: Vec<(u32, u32)>) -> TopologyChanges {
         TopologyChanges { free, ..TopologyChanges::default() }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.nodes.as_slice().is_empty() && self.removed.is_empty() && self.renamespaced.is_empty()
+        self.nodes.is_empty() && self.removed.is_empty() && self.renamespaced.is_empty()
     }
 
-    /// The free places for the next update.
+    /// The free ranges for the next update.
     pub fn into_free(mut self) -> Vec<(u32, u32)> {
         self.free.append(&mut self.freed);
         self.free
-    }
-}
-
-/// Nodes in the order in which they were added, each once.
-#[derive(Debug, Default)]
-pub struct UniqueNodes {
-    nodes: Vec<NodeId>,
-    known: HashSet<NodeId>,
-}
-
-impl UniqueNodes {
-    pub fn push(&mut self, node: NodeId) {
-        if self.known.insert(node) {
-            self.nodes.push(node);
-        }
-    }
-
-    pub fn as_slice(&self) -> &[NodeId] {
-        &self.nodes
     }
 }

@@ -1,10 +1,13 @@
-//! Links Gateways and their ListenerSets again.
+//! Relinks Gateways and their ListenerSets.
+
+use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
 use super::TopologyEditor;
 use crate::object::ObjectId;
 use crate::topology::NodeId;
+use crate::topology::links::isolation::ListenerHostnames;
 use crate::topology::links::{FoundLinks, LinkContext, gateways};
 use crate::topology::neighbors::Neighbors;
 use crate::topology::refusal::StoredRefusal;
@@ -32,16 +35,41 @@ impl TopologyEditor<'_> {
         let unserved: HashSet<NodeId> = found.unserved.into_iter().collect();
         let mut refusals: HashMap<ObjectId, Vec<StoredRefusal>> = HashMap::new();
         found.refusals.into_iter().for_each(|(by, it)| refusals.entry(by).or_default().push(it));
+        let all = owners.clone();
         for owner in owners {
             for listener in self.topology.sections(NodeId::whole(owner)) {
                 let served = !unserved.contains(&listener);
                 if self.topology.served(listener) != served {
                     self.topology.edit(listener, |node| node.served = served);
                 }
+                self.settle_live(listener);
             }
             self.set_refusals(owner, refusals.remove(&owner).unwrap_or_default());
         }
+        let mut isolation: HashMap<ObjectId, Arc<ListenerHostnames>> = HashMap::new();
+        for (gateway, sets) in groups {
+            let sets: Vec<ObjectId> =
+                sets.iter().copied().filter(|set| attached.contains(&NodeId::whole(*set))).collect();
+            if let Some(hostnames) = ListenerHostnames::find(self.objects, self.topology, *gateway, &sets) {
+                let hostnames = Arc::new(hostnames);
+                isolation.extend([*gateway].into_iter().chain(sets).map(|owner| (owner, Arc::clone(&hostnames))));
+            }
+        }
+        all.into_iter().for_each(|owner| self.set_isolation(owner, isolation.remove(&owner)));
         self.topology.refused.take();
+    }
+
+    /// Replaces the listener isolation of a Gateway or ListenerSet.
+    pub(super) fn set_isolation(&mut self, owner: ObjectId, hostnames: Option<Arc<ListenerHostnames>>) {
+        if self.topology.isolation.get(&owner) == hostnames.as_ref() {
+            return;
+        }
+        let isolation = Arc::make_mut(&mut self.topology.isolation);
+        match hostnames {
+            Some(hostnames) => drop(isolation.insert(owner, hostnames)),
+            None => drop(isolation.remove(&owner)),
+        }
+        self.changes.reisolated.push(owner);
     }
 
     fn find_gateway_links(

@@ -8,7 +8,7 @@ use crate::topology::NodeId;
 use crate::topology::build::implied_node;
 
 impl TopologyEditor<'_> {
-    /// Adds a node for an object that does not exist and that other objects name.
+    /// Adds a node for an object that does not exist, but that other objects refer to.
     pub fn add_implied(&mut self, id: ObjectRef) {
         let at = self.take_parts(1);
         let node = NodeId::part(at);
@@ -20,7 +20,7 @@ impl TopologyEditor<'_> {
         self.forget_lists();
     }
 
-    /// Removes an implied node, which no object names any more, or whose object exists now.
+    /// Removes an implied node to which no object refers any more, or whose object now exists.
     pub fn remove_implied(&mut self, id: &ObjectRef) {
         let Some(node) = Arc::make_mut(&mut self.topology.implied).remove(id) else { return };
         let Ok(at) = node.place() else { return };
@@ -29,7 +29,7 @@ impl TopologyEditor<'_> {
         self.forget_lists();
     }
 
-    /// Sets the Namespace of objects, and of the implied nodes in the namespace of this name.
+    /// Sets the Namespace of objects, and of the implied nodes in that namespace.
     pub fn set_namespace(&mut self, objects: &[ObjectId], name: &str, namespace: Option<NodeId>) {
         let implied = self.topology.implied.iter().filter(|(id, _)| id.namespace == name).map(|(_, node)| *node);
         let wholes: Vec<NodeId> = objects.iter().map(|id| NodeId::whole(*id)).chain(implied).collect();

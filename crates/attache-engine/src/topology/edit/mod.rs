@@ -1,12 +1,12 @@
-//! Updates a topology for objects that changed, at a cost that depends on how many they are.
+//! Updates a topology after changes of objects, at a cost that depends on their number.
 //!
 //! ```text
 //! add_object, remove_object, update_sections ─→ relink_gateways ─→ relink_routes ─→ remove_unused
 //! add_implied, remove_implied, set_namespace ─┘
 //! ```
 //!
-//! The caller finds the objects that are affected, and names them. Links are found by the functions that build a topology.
-//! A few changes are not applied, see [`NeedsRebuild`].
+//! The caller finds the affected objects, and passes them. Links are found by the functions that build a topology. A
+//! few changes are not applied: see [`NeedsRebuild`].
 
 mod changes;
 mod gateways;
@@ -27,17 +27,17 @@ pub use changes::TopologyChanges;
 pub use needs_rebuild::NeedsRebuild;
 pub use routes::LinkSides;
 
-/// Changes a topology, and notes which nodes it changed.
+/// Changes a topology, and records the changed nodes.
 #[derive(Debug)]
 pub struct TopologyEditor<'t> {
     topology: &'t mut Topology,
-    /// The objects as they are now.
+    /// The objects after the changes.
     objects: &'t Objects,
     changes: &'t mut TopologyChanges,
 }
 
 impl<'t> TopologyEditor<'t> {
-    /// Changes a topology so that it is that of `objects`.
+    /// An editor that changes a topology into that of `objects`.
     pub fn new(topology: &'t mut Topology, objects: &'t Objects, changes: &'t mut TopologyChanges) -> Self {
         TopologyEditor { topology, objects, changes }
     }
@@ -58,11 +58,11 @@ impl<'t> TopologyEditor<'t> {
         Ok(())
     }
 
-    /// Removes the nodes of an object. The caller links again what was linked to it.
+    /// Removes the nodes of an object. The caller relinks the objects that were linked to it.
     pub fn remove_object(&mut self, id: ObjectId) -> Result<(), NeedsRebuild> {
         let node = NodeId::whole(id);
         match self.topology.node(node).map(|node| node.level) {
-            Some(Level::Route) => self.unlink_route(node)?,
+            Some(Level::Route) => self.unlink_route(id)?,
             Some(Level::Gateway) => {
                 let classes = self.topology.parents(node).to_vec();
                 classes.into_iter().for_each(|class| self.topology.edit(class, |it| it.children.remove(node)));
@@ -74,14 +74,16 @@ impl<'t> TopologyEditor<'t> {
         self.topology.count -= 1;
         self.changes.removed.push(node);
         self.set_refusals(id, Vec::new());
+        self.set_isolation(id, None);
         self.forget_lists();
         Ok(())
     }
 
-    /// Reads the sections of an object again, unless it is a route. The caller links again what was linked to them.
+    /// Reads the sections of an object again, unless it is a route. The caller relinks the objects that were linked to
+    /// them.
     pub fn update_sections(&mut self, id: ObjectId) {
         let object = &self.objects[id];
-        // The level of the kind: the level of the node is that of a backend if a route names the object.
+        // The level of the kind, because the node has the level of a backend if a route refers to the object.
         let level = api::level(&object.id.group, &object.id.kind);
         if level != Level::Route && sections::list(object, level).is_some() {
             let mut sections = Vec::new();
@@ -90,7 +92,7 @@ impl<'t> TopologyEditor<'t> {
         }
     }
 
-    /// Adds a ReferenceGrant, which has a node already.
+    /// Adds a ReferenceGrant, whose node exists.
     pub fn add_grant(&mut self, grant: &Object, id: ObjectId) {
         Arc::make_mut(&mut self.topology.grants).add(&grant.id.namespace, id);
     }
@@ -103,14 +105,14 @@ impl<'t> TopologyEditor<'t> {
 
 /// Parts.
 impl TopologyEditor<'_> {
-    /// Whether the sections of a whole object have the names and ports of these.
+    /// Whether a whole object has sections with these names and ports.
     fn has_sections(&self, whole: NodeId, sections: &[Section]) -> bool {
         let nodes = self.topology.sections(whole).map(|id| &self.topology[id]);
         let existing = nodes.map(|node| (node.section.as_ref(), node.port));
         existing.eq(sections.iter().map(|it| (Some(&it.name), it.port)))
     }
 
-    /// Gives a whole object these sections. The nodes stay if names and ports stay.
+    /// Sets the sections of a whole object. The nodes stay if names and ports stay.
     fn set_sections(&mut self, whole: NodeId, sections: Vec<Section>) {
         if self.has_sections(whole, &sections) {
             return;
@@ -144,7 +146,7 @@ impl TopologyEditor<'_> {
         });
     }
 
-    /// The first of `len` places for new parts.
+    /// Allocates `len` parts, and returns the index of the first.
     fn take_parts(&mut self, len: u32) -> u32 {
         match self.changes.free.iter().position(|(_, free)| *free == len) {
             Some(at) => self.changes.free.swap_remove(at).0,
@@ -162,14 +164,14 @@ impl TopologyEditor<'_> {
     }
 }
 
-/// What follows from links.
+/// Consequences of links.
 impl TopologyEditor<'_> {
-    /// Finds whether requests reach a node. Those of its parents are known.
+    /// Determines whether requests reach a node, given its parents.
     fn settle_live(&mut self, node: NodeId) {
-        let (it, live) = (&self.topology[node], self.topology.is_reached(node));
+        let (it, live) = (&self.topology[node], self.topology.is_reached(self.objects, node));
         if it.live != live {
             self.changes.live_changed.push(node);
-            // The nodes below have another set of live parents.
+            // The nodes below have a different set of live parents.
             self.changes.nodes.push(node);
             let below = it.children.as_slice().iter().chain(it.across.as_slice());
             below.for_each(|node| self.changes.nodes.push(*node));
@@ -184,7 +186,7 @@ impl TopologyEditor<'_> {
         }
     }
 
-    /// Makes the topology list its nodes and refusals again when they are asked for.
+    /// Clears the cached lists of nodes and refusals.
     fn forget_lists(&mut self) {
         self.topology.order = OnceLock::new();
         self.topology.refused = OnceLock::new();

@@ -1,27 +1,41 @@
-//! The changes that are not applied incrementally.
+//! Changes that are not applied incrementally.
 
 use std::fmt;
 
-/// Why a change is not applied incrementally. Everything is built again, and the two states are compared.
+/// Why a change is not applied incrementally. Everything is rebuilt, and the two states are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NeedsRebuild {
     /// A route delegates to other routes, or did before the change.
     Delegation,
-    /// An object becomes a backend because a route refers to it, or stops being one. Its kind does not make it a backend.
+    /// An object of another kind becomes a backend because a route refers to it, or stops being one.
     BackendByReference,
     /// An object exists only because a policy targets it, or did before the change.
     VirtualTarget,
-    /// A PolicyKind or a CustomResourceDefinition may change which kinds are policies.
+    /// A PolicyKind, GatewayController or CustomResourceDefinition may change the policy kinds, and the Gateways that
+    /// they apply to.
     PolicyKinds,
-    /// Other objects say where policies of this kind are attached.
+    /// A setting of a controller changes a policy kind.
+    ControllerSettings,
+    /// Policies of two kinds with the same name exist, or did before the change.
+    AmbiguousKinds,
+    /// Other objects determine the attachment of policies of this kind.
     Bindings,
-    /// Labels say which Gateway is in front of a Service.
+    /// Labels determine which Gateway serves a Service.
     Waypoints,
-    /// The namespace whose policies hold for the whole cluster has a new node.
+    /// The node of the namespace whose policies apply to the whole cluster is replaced.
     RootNamespace,
     /// A TargetKind, or a function of the program, links objects of this kind to their parents or children.
     OwnLinks,
-    /// The first GRPCRoute appears beside HTTPRoutes, or the other way round: from now on they compete for hostnames.
+    /// An object or annotation that creates the Secrets of listeners changes.
+    MadeSecrets,
+    /// Policies merge into fields of objects.
+    MergedFields,
+    /// Whether a policy is attached depends on the hostnames and paths of all routes.
+    SharedPaths,
+    /// A Gateway gets another controller.
+    Controllers,
+    /// The first GRPCRoute is added beside HTTPRoutes, or the first HTTPRoute beside GRPCRoutes: they now compete for
+    /// hostnames.
     FirstCompetingRoute,
 }
 
@@ -32,10 +46,16 @@ impl fmt::Display for NeedsRebuild {
             NeedsRebuild::BackendByReference => "an object is a backend only because a route refers to it",
             NeedsRebuild::VirtualTarget => "an object exists only because a policy targets it",
             NeedsRebuild::PolicyKinds => "policy kinds may have changed",
-            NeedsRebuild::Bindings => "other objects say where the policy is attached",
-            NeedsRebuild::Waypoints => "labels say which Gateway is in front of a Service",
+            NeedsRebuild::ControllerSettings => "a setting of a controller changed",
+            NeedsRebuild::AmbiguousKinds => "two policy kinds have the same name",
+            NeedsRebuild::Bindings => "other objects determine where the policy is attached",
+            NeedsRebuild::Waypoints => "labels determine which Gateway serves a Service",
             NeedsRebuild::RootNamespace => "the root namespace of a policy kind was added or removed",
             NeedsRebuild::OwnLinks => "an object of an own kind is linked to others",
+            NeedsRebuild::MadeSecrets => "an object that makes Secrets of listeners has changed",
+            NeedsRebuild::MergedFields => "policies merge into fields of objects",
+            NeedsRebuild::SharedPaths => "policies of a kind need routes with paths of their own",
+            NeedsRebuild::Controllers => "a Gateway belongs to another controller than before",
             NeedsRebuild::FirstCompetingRoute => "HTTPRoutes and GRPCRoutes now compete for hostnames",
         })
     }

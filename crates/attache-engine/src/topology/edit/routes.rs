@@ -1,15 +1,17 @@
-//! Links routes again: to their parents, and their rules to backends.
+//! Relinks routes to their parents, and their rules to backends.
+
+use std::sync::Arc;
 
 use super::{NeedsRebuild, TopologyEditor};
 use crate::object::ObjectId;
 use crate::topology::links::routes::{ParentRequest, RouteAttacher};
-use crate::topology::links::{FoundLinks, LinkContext, backends, route_conflicts};
+use crate::topology::links::{FoundLinks, LinkContext, backends, route_conflicts, stream_routes};
 use crate::topology::neighbors::Neighbors;
 use crate::topology::refusal::StoredRefusal;
 use crate::topology::sections::Section;
 use crate::topology::{Level, Node, NodeId, api};
 
-/// Which links of a route are found again: those to its parents, those of its rules to backends, or both.
+/// The links of a route that are found again: to its parents, from its rules to backends, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSides {
     pub parents: bool,
@@ -26,7 +28,7 @@ impl LinkSides {
     }
 }
 
-/// Routes that parents lose and get, as pairs of parent and route. Parents are edited at the end, each once.
+/// Routes that parents lose and gain, as pairs of parent and route. Parents are edited at the end, each once.
 #[derive(Default)]
 struct ChildChanges {
     removed: Vec<(NodeId, NodeId)>,
@@ -45,7 +47,7 @@ struct RouteLinks<'f> {
     refusals: &'f [(ObjectId, StoredRefusal)],
 }
 
-/// Splits the links that were found by route. `routes` are all routes that links were found for, in the same order.
+/// Splits links by route. `routes` are all routes that links were found for, in the same order.
 fn by_route<'f>(
     found: &'f FoundLinks,
     routes: &'f [(ObjectId, LinkSides)],
@@ -84,15 +86,15 @@ fn take<'f, T>(from: &mut &'f [T], belongs: impl Fn(&T) -> bool) -> &'f [T] {
 }
 
 impl TopologyEditor<'_> {
-    /// Finds the links of routes again. With a route whose links to parents are found, `routes` holds all routes that may
-    /// compete with it for a hostname.
+    /// Relinks routes. `routes` must contain all routes that may compete for a hostname with a route whose parents are
+    /// relinked.
     pub fn relink_routes(&mut self, mut routes: Vec<(ObjectId, LinkSides)>) -> Result<(), NeedsRebuild> {
         routes.sort_by_key(|(id, _)| *id);
         routes.dedup_by(|(id, sides), (first, all)| {
             *all = if id == first { all.union(*sides) } else { *all };
             id == first
         });
-        // Routes that were removed have no links any more.
+        // Removed routes have no links.
         routes.retain(|(id, _)| self.topology.has(NodeId::whole(*id)));
         if !self.topology.delegation_depths.is_empty() {
             // A parent of one route may be a backend of another.
@@ -107,9 +109,56 @@ impl TopologyEditor<'_> {
             self.link_route(id, &found, &mut changes)?;
         }
         self.update_children(changes);
-        // The explanation of a refusal may change without its links.
+        self.settle_streams();
+        // The explanation of a refusal may change although no link does.
         self.topology.refused.take();
         Ok(())
+    }
+
+    /// Whether relinking or removing a route can change which TCPRoutes and UDPRoutes are served. Without idle links,
+    /// only another such route can.
+    fn may_affect_streams(&self, route: ObjectId) -> bool {
+        let is_stream_route = || self.objects.get(route).is_some_and(|it| stream_routes::is_stream_route(&it.id));
+        !self.topology.idle_links.is_empty() || is_stream_route()
+    }
+
+    /// Records the listeners of a route that is relinked or removed.
+    fn note_stream_listeners(&mut self, route: NodeId) {
+        self.changes.stream_listeners.extend(self.topology.parents(route));
+    }
+
+    /// Determines which TCPRoutes and UDPRoutes the changed listeners serve.
+    fn settle_streams(&mut self) {
+        let mut listeners = std::mem::take(&mut self.changes.stream_listeners);
+        listeners.sort_unstable();
+        listeners.dedup();
+        let (objects, topology) = (self.objects, &*self.topology);
+        let known = topology.idle_links.iter().copied();
+        // A link may have been removed with its listener or its route.
+        let (stays, mut changed): (Vec<_>, Vec<_>) = known.partition(|(listener, route)| {
+            listeners.binary_search(listener).is_err() && topology.parents(*route).contains(listener)
+        });
+        let existing = listeners.into_iter().filter(|listener| topology.has(*listener));
+        let settled: Vec<(NodeId, NodeId)> = existing
+            .flat_map(|listener| {
+                stream_routes::idle(objects, topology, listener).into_iter().map(move |route| (listener, route))
+            })
+            .collect();
+        // Only links that become idle, or stop being idle, matter.
+        let (both, added): (Vec<_>, Vec<_>) = settled.iter().partition(|link| topology.idle_links.contains(*link));
+        changed.retain(|link| !both.contains(link));
+        changed.extend(added);
+        if changed.is_empty() {
+            return;
+        }
+        self.topology.idle_links = Arc::new(stays.into_iter().chain(settled).collect());
+        for (_, route) in changed {
+            if self.topology.has(route) {
+                self.changes.nodes.push(route);
+                self.changes.live_changed.push(route);
+                [route].into_iter().chain(self.topology.sections(route)).for_each(|node| self.settle_live(node));
+            }
+        }
     }
 
     fn find_route_links(&self, routes: &[(ObjectId, LinkSides)]) -> FoundLinks {
@@ -151,7 +200,14 @@ impl TopologyEditor<'_> {
             self.set_sections(route, found.rules.to_vec());
         }
         if parents {
+            let may_affect_streams = self.may_affect_streams(id);
+            if may_affect_streams {
+                self.note_stream_listeners(route);
+            }
             self.link_parents(route, found, changes)?;
+            if may_affect_streams {
+                self.note_stream_listeners(route);
+            }
         }
         if backends {
             self.link_rules(route, found)?;
@@ -170,7 +226,11 @@ impl TopologyEditor<'_> {
     }
 
     /// Removes all links of a route.
-    pub(super) fn unlink_route(&mut self, route: NodeId) -> Result<(), NeedsRebuild> {
+    pub(super) fn unlink_route(&mut self, id: ObjectId) -> Result<(), NeedsRebuild> {
+        let route = NodeId::whole(id);
+        if self.may_affect_streams(id) {
+            self.note_stream_listeners(route);
+        }
         let mut changes = ChildChanges::default();
         self.set_parents(route, &[], &mut changes)?;
         self.update_children(changes);
@@ -212,7 +272,7 @@ impl TopologyEditor<'_> {
         Ok(())
     }
 
-    /// Replaces the parents of a route. The parents themselves are edited by [`Self::update_children`].
+    /// Replaces the parents of a route. [`Self::update_children`] edits the parents themselves.
     fn set_parents(
         &mut self,
         route: NodeId,
@@ -225,7 +285,7 @@ impl TopologyEditor<'_> {
         let old = self.topology[route].parents.clone();
         let old = old.as_slice();
         for &parent in old.iter().filter(|parent| !parents.contains(parent)) {
-            // A parent that was removed has no node any more.
+            // A removed parent has no node.
             match self.topology.node(parent).map(|node| node.level) {
                 Some(Level::RouteRule) => return Err(NeedsRebuild::Delegation),
                 Some(Level::Frontend) => self.changes.nodes.push(parent),
@@ -258,7 +318,7 @@ impl TopologyEditor<'_> {
         if self.topology.children(rule) != backends {
             let old = self.topology.children(rule).to_vec();
             for &backend in old.iter().filter(|it| !backends.contains(it)) {
-                // A backend that was removed has no node any more.
+                // A removed backend has no node.
                 if self.topology.node(backend).is_some_and(|node| node.level == Level::Route) {
                     return Err(NeedsRebuild::Delegation);
                 }
@@ -266,7 +326,7 @@ impl TopologyEditor<'_> {
                 self.changes.nodes.push(backend);
             }
             for &backend in backends.iter().filter(|it| !old.contains(it)) {
-                // An object whose kind has no level is a backend if a rule names it.
+                // An object whose kind has no level is a backend if a rule refers to it.
                 if self.topology[backend].level == Level::Other {
                     return Err(NeedsRebuild::BackendByReference);
                 }
@@ -290,7 +350,7 @@ impl TopologyEditor<'_> {
         Ok(())
     }
 
-    /// The node of a Service as the parent of routes. It is added if there is none.
+    /// The frontend node of a Service. It is added if there is none.
     fn frontend_of(&mut self, service: NodeId) -> NodeId {
         if let Some(frontend) = self.topology.frontend(service) {
             return frontend;
@@ -306,10 +366,10 @@ impl TopologyEditor<'_> {
         frontend
     }
 
-    /// Removes the nodes of Services as parents that have no routes any more.
+    /// Removes frontend nodes without routes.
     pub fn remove_unused(&mut self) -> Result<(), NeedsRebuild> {
         let mut unused = Vec::new();
-        for &id in self.changes.nodes.as_slice() {
+        for &id in &self.changes.nodes {
             let Some(node) = self.topology.node(id) else { continue };
             match node.level {
                 Level::Frontend if self.topology.children(id).is_empty() => unused.push(id),

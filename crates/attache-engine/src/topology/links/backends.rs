@@ -5,6 +5,7 @@ use super::routes::is_mesh_only;
 use super::{FoundLinks, LinkContext, found};
 use crate::object::{Object, ObjectId, Objects};
 use crate::topology::api::{self, RouteKind};
+use crate::topology::conventions::Conventions;
 use crate::topology::reference::Reference;
 use crate::topology::refusal::{BackendRefusal, MissingGrant, MissingObject, MissingPort, RefusedLink, StoredRefusal};
 use crate::topology::sections::{self, Section};
@@ -64,27 +65,27 @@ pub fn link<'o>(context: &LinkContext<'o>, id: ObjectId, route: &'o Object, foun
         }
     }
     if are_named {
-        sections::mark_shared_names(&mut found.rules[first_rule..]);
+        sections::mark_shared_names(sections::rules(route), &mut found.rules[first_rule..]);
     }
 }
 
-/// The backends to which a rule mirrors requests. They are resolved as backends are, and not linked: no response comes from
-/// them.
+/// The backends to which a rule mirrors requests. They are resolved like backends, but not linked: their responses are
+/// ignored.
 fn mirrors(rule: &Value) -> impl Iterator<Item = (usize, &Value)> {
     let filters = rule.list_at(FILTERS).iter().enumerate();
     filters.filter_map(|(at, filter)| Some((at, filter.at(&MIRROR)?)))
 }
 
-/// Why a backend cannot be used, without the facts.
+/// Why a backend cannot be used, as a code without details.
 #[derive(Clone, Copy, Debug)]
-pub enum BackendFault {
+pub enum BackendFaultCode {
     InvalidKind,
     NotGranted,
     NotFound,
     NoSuchPort,
 }
 
-/// Explains why a rule cannot use a backend. `path` leads to an item of `field`, which names it.
+/// Explains why a rule cannot use a backend. `path` leads to an item of `field`, which refers to it.
 pub fn explain(context: &LinkContext, by: ObjectId, field: &str, path: Path) -> Option<RefusedLink> {
     let route = context.objects.get(by)?;
     let named = path.resolve(&route.body)?;
@@ -100,28 +101,29 @@ fn resolve(
     topology: &Topology,
     route: &Object,
     backend: &Reference,
-) -> Result<(NodeId, Option<NodeId>), BackendFault> {
+) -> Result<(NodeId, Option<NodeId>), BackendFaultCode> {
     let &Reference { group, kind, namespace, name, .. } = backend;
-    let object = backend.find(objects);
+    let found = backend.find(objects).map(NodeId::whole).or_else(|| topology.find_implied(&backend.object_ref()));
     let is_valid_kind = match api::level(group, kind) {
         Level::Backend => true,
-        Level::Other => object.is_some() || !objects.of_kind(group, kind).is_empty(),
+        Level::Other => found.is_some() || !objects.of_kind(group, kind).is_empty(),
         _ => false,
     };
     if !is_valid_kind {
-        return Err(BackendFault::InvalidKind);
+        return Err(BackendFaultCode::InvalidKind);
     }
     if !topology.grants.permit(objects, &route.id, group, kind, namespace, name) && !is_mesh_only(route) {
-        return Err(BackendFault::NotGranted);
+        return Err(BackendFaultCode::NotGranted);
     }
-    let id = object.ok_or(BackendFault::NotFound)?;
-    let node = NodeId::whole(id);
+    let node = found.ok_or(BackendFaultCode::NotFound)?;
     let mut ports = topology.sections(node);
     if ports.len() == 0 || backend.port.is_none() {
         return Ok((node, None));
     }
     match ports.find(|port| topology[*port].port == backend.port) {
-        None => Err(BackendFault::NoSuchPort),
+        // The endpoints of such a backend have ports of their own.
+        None if Conventions::built_in().has_endpoints(group, kind) => Ok((node, None)),
+        None => Err(BackendFaultCode::NoSuchPort),
         port => Ok((node, port)),
     }
 }
@@ -135,14 +137,14 @@ pub fn find(
 ) -> Result<(NodeId, Option<NodeId>), BackendRefusal> {
     let not_found = || BackendRefusal::NotFound(MissingObject::new(objects, backend));
     resolve(objects, topology, route, backend).map_err(|unusable| match unusable {
-        BackendFault::InvalidKind => BackendRefusal::InvalidKind {
+        BackendFaultCode::InvalidKind => BackendRefusal::InvalidKind {
             group: backend.group.into(),
             kind: backend.kind.into(),
             none_exists: api::level(backend.group, backend.kind) == Level::Other,
         },
-        BackendFault::NotGranted => BackendRefusal::NotGranted(MissingGrant::new(&route.id, backend)),
-        BackendFault::NotFound => not_found(),
-        BackendFault::NoSuchPort => {
+        BackendFaultCode::NotGranted => BackendRefusal::NotGranted(MissingGrant::new(&route.id, backend)),
+        BackendFaultCode::NotFound => not_found(),
+        BackendFaultCode::NoSuchPort => {
             MissingPort::new(objects, backend).map_or_else(not_found, BackendRefusal::NoSuchPort)
         }
     })

@@ -1,14 +1,16 @@
 //! The certificates of listeners: their own, and the CA certificates with which they validate clients.
 
 use super::LinkContext;
-use crate::object::Object;
+use crate::object::{GroupKind, Object};
 use crate::topology::api::Protocol;
-use crate::topology::listeners::Listener;
+use crate::topology::conventions::Conventions;
+use crate::topology::listeners::{Listener, terminates_tls};
 use crate::topology::reference::Reference;
 use crate::topology::refusal::{CertificateRefusal, ListenerRefusal, MissingGrant, MissingObject};
 use crate::value::Value;
 
-/// Hands every certificate that cannot be used to `refuse`. A listener that can trust no client is not served.
+/// Calls `refuse` with every certificate that cannot be used. A listener without any valid CA certificate for clients
+/// is not served.
 pub fn check(
     context: &LinkContext,
     owner: &Object,
@@ -18,7 +20,7 @@ pub fn check(
     let tls = listener.spec.get("tls").unwrap_or(&Value::Null);
     let terminates_tls = match listener.protocol {
         Protocol::Https => true,
-        Protocol::Tls => tls.get_str("mode") != Some("Passthrough"),
+        Protocol::Tls => terminates_tls(listener.spec),
         _ => false,
     };
     if !terminates_tls {
@@ -45,17 +47,29 @@ pub fn check(
 
 fn check_own(context: &LinkContext, owner: &Object, certificate: &Reference) -> Result<(), CertificateRefusal> {
     if (certificate.group, certificate.kind) != ("", "Secret") {
-        return Err(CertificateRefusal::InvalidKind(certificate.kind.into()));
+        return Err(CertificateRefusal::InvalidKind(GroupKind::new(certificate.group, certificate.kind)));
     }
     granted(context, owner, certificate)?;
     match certificate.find(context.objects).map(|id| &context.objects[id]) {
+        None if is_made(context, owner, certificate) => Ok(()),
         None => Err(CertificateRefusal::NotFound(MissingObject::new(context.objects, certificate))),
         Some(secret) if !has_certificate(secret) => Err(CertificateRefusal::NotPem { secret: secret.id.clone() }),
         Some(_) => Ok(()),
     }
 }
 
-/// Only the labels of the PEM blocks of a Secret are kept. A Secret without data is taken as valid.
+/// Whether another object of the input creates the Secret, or an annotation of the Gateway does.
+fn is_made(context: &LinkContext, owner: &Object, secret: &Reference) -> bool {
+    let conventions = Conventions::built_in();
+    conventions.has_secrets_made(owner)
+        || conventions.secret_makers.iter().any(|maker| {
+            let makers = context.objects.of_kind_in(&maker.group, &maker.kind, secret.namespace).iter();
+            makers.map(|id| &context.objects[*id]).any(|object| maker.secret(object) == Some(secret.name))
+        })
+}
+
+/// Whether a Secret has a certificate. Only the labels of its PEM blocks are kept. A Secret without data counts as
+/// valid.
 fn has_certificate(secret: &Object) -> bool {
     let mut data = ["data", "stringData"].iter().filter_map(|field| secret.body.get(field)?.as_map()).peekable();
     data.peek().is_none()
@@ -73,7 +87,7 @@ fn authorities<'o>(owner: &'o Object, listener: &Listener) -> &'o [Value] {
 
 fn check_authority(context: &LinkContext, owner: &Object, authority: &Reference) -> Result<(), CertificateRefusal> {
     if !matches!((authority.group, authority.kind), ("", "ConfigMap" | "Secret")) {
-        return Err(CertificateRefusal::InvalidAuthorityKind(authority.kind.into()));
+        return Err(CertificateRefusal::InvalidAuthorityKind(GroupKind::new(authority.group, authority.kind)));
     }
     granted(context, owner, authority)?;
     match authority.find(context.objects) {

@@ -1,11 +1,12 @@
-//! What is needed to find the links of an object.
+//! The input for finding links.
 
 use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
+use super::gateways;
 use crate::object::{ObjectId, ObjectRef, Objects};
-use crate::topology::api::{GATEWAY_API, LISTENER_OWNERS};
+use crate::topology::api::{GATEWAY_API, LISTENER_OWNERS, Protocol};
 use crate::topology::conventions::Conventions;
 use crate::topology::listeners::Listener;
 use crate::topology::reference::Reference;
@@ -17,20 +18,27 @@ pub struct LinkContext<'o> {
     pub objects: &'o Objects,
     pub topology: &'o Topology,
     listeners: HashMap<ObjectId, Vec<Listener<'o>>>,
-    /// HTTPRoutes by label and value, made when a rule delegates by label.
+    /// HTTPRoutes by label and value, computed when a rule delegates by label.
     labelled: OnceLock<HashMap<(&'static str, &'o str), Vec<ObjectId>>>,
 }
 
 impl<'o> LinkContext<'o> {
-    /// For all objects.
+    /// The context for all objects.
     pub fn new(objects: &'o Objects, topology: &'o Topology) -> Self {
         let owners = LISTENER_OWNERS.iter().flat_map(|(group, kind)| objects.of_kind(group, kind));
         LinkContext::for_owners(objects, topology, owners.copied())
     }
 
-    /// For routes whose parents are among these Gateways and ListenerSets.
+    /// The context for routes whose parents are among these Gateways and ListenerSets.
     pub fn for_owners(objects: &'o Objects, topology: &'o Topology, owners: impl Iterator<Item = ObjectId>) -> Self {
-        let read = |id: ObjectId| objects[id].spec().list_at("listeners").iter().map(Listener::read).collect();
+        let read = |id: ObjectId| {
+            let mut listeners: Vec<Listener> =
+                objects[id].spec().list_at("listeners").iter().map(Listener::read).collect();
+            if listeners.iter().any(|it| it.protocol == Protocol::Tls) && !takes_tcp_on_tls(objects, topology, id) {
+                listeners.iter_mut().for_each(|it| *it = it.without_tcp_on_tls());
+            }
+            listeners
+        };
         LinkContext {
             objects,
             topology,
@@ -69,4 +77,11 @@ impl<'o> LinkContext<'o> {
         });
         labelled.get(&(label, value)).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Whether the controller of a Gateway or ListenerSet attaches TCPRoutes to listeners that terminate TLS.
+fn takes_tcp_on_tls(objects: &Objects, topology: &Topology, owner: ObjectId) -> bool {
+    let gateway = gateways::gateway_of_owner(objects, owner);
+    gateway
+        .is_none_or(|gateway| topology.controllers().gateway_owner(objects, gateway).supports().tcp_on_tls_termination)
 }

@@ -10,17 +10,17 @@ use crate::topology::conventions::Conventions;
 use crate::topology::matches::narrows;
 use crate::topology::reference::Reference;
 use crate::topology::refusal::{DelegationQuery, DelegationRefusal, MissingObject, ParentRefusal, StoredRefusal};
-use crate::topology::{NodeId, NodeRef, sections};
+use crate::topology::{Level, NodeId, NodeRef, Topology, sections};
 use crate::value::{Path, Value};
 
-/// The name that stands for all namespaces where routes are chosen by label.
+/// The namespace name that stands for all namespaces when routes are selected by label.
 const ALL_NAMESPACES: &str = "all";
 
-/// A rule of route `parent` delegates to route `child`.
+/// A delegation from a rule of route `parent` to route `child`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Delegation {
     pub parent: ObjectId,
-    /// The position among all rules that were found.
+    /// The index among all rules that were found.
     pub rule: u32,
     pub child: ObjectId,
 }
@@ -35,9 +35,12 @@ pub fn is_by_query(backend: &Reference) -> bool {
     is_delegation(backend) && (label(backend).is_some() || matches!(backend.name, "" | "*"))
 }
 
-/// The label by which a backend chooses routes.
+/// The label by which a backend selects routes.
 fn label(backend: &Reference) -> Option<&'static str> {
-    let mut labels = Conventions::built_in().delegation_labels.iter().filter(|_| backend.kind == "label");
+    if backend.kind != "label" {
+        return None;
+    }
+    let mut labels = Conventions::built_in().delegation_labels.iter();
     labels.find(|it| it.group == backend.group).map(|it| it.label.as_str())
 }
 
@@ -103,10 +106,28 @@ pub fn inherits_matches(child: &Object) -> bool {
     Conventions::built_in().inherit_matches.iter().any(|name| child.annotation(name) == Some("true"))
 }
 
-/// How many routes may delegate to each other in a row. Three are usual, and code that follows a path may recurse.
+/// Whether requests that reach the route of a rule can reach the rule: one of its matches lies within a match of a rule
+/// that delegates to the route, or the route is reached without delegation.
+pub fn reaches(objects: &Objects, topology: &Topology, rule: NodeId) -> bool {
+    if topology.delegation_depths.is_empty() {
+        return true;
+    }
+    let route = topology.whole(rule);
+    let Some(child) = route.object().map(|id| &objects[id]) else { return true };
+    topology.live_parents(route).any(|parent| {
+        topology[parent].level != Level::RouteRule
+            || inherits_matches(child)
+            || topology
+                .section_value(objects, rule)
+                .zip(topology.section_value(objects, parent))
+                .is_none_or(|(own, above)| narrows(own, above))
+    })
+}
+
+/// The maximum depth of delegation. Three is usual, and code that follows a path may recurse.
 const LIMIT: u32 = 16;
 
-/// Turns the delegations that were found into links, and returns how many routes delegate to each other above each child.
+/// Turns delegations into links, and returns the depth of delegation of each child.
 pub fn settle(objects: &Objects, found: &mut FoundLinks) -> HashMap<ObjectId, u32> {
     let mut delegations = std::mem::take(&mut found.delegations);
     delegations.sort_unstable();
@@ -121,7 +142,7 @@ pub fn settle(objects: &Objects, found: &mut FoundLinks) -> HashMap<ObjectId, u3
     link(objects, &delegations, |route| attached.contains(&NodeId::whole(route)), found)
 }
 
-/// Refuses the routes that name a parent route which does not delegate to them.
+/// Refuses the parentRefs that name a route which does not delegate to the child.
 fn refuse_undelegated(objects: &Objects, delegations: &[Delegation], found: &FoundLinks) -> FoundLinks {
     let mut undelegated = FoundLinks::default();
     if found.parent_routes.is_empty() {
@@ -143,8 +164,8 @@ fn refuse_undelegated(objects: &Objects, delegations: &[Delegation], found: &Fou
     undelegated
 }
 
-/// Links rules to the routes that they delegate to, except where that closes a cycle or goes too deep. A cycle is opened
-/// where it comes back to a route that is attached elsewhere, if there is one.
+/// Links rules to the routes that they delegate to, unless that closes a cycle or exceeds the maximum depth. A cycle is
+/// broken where it returns to a route that is attached elsewhere, if there is one.
 fn link(
     objects: &Objects,
     delegations: &[Delegation],
@@ -172,7 +193,7 @@ fn link(
     depths
 }
 
-/// The delegations that close a cycle, by position and with the routes of the cycle, and all parents, children before
+/// The delegations that close a cycle, by index and with the routes of the cycle, and all parents, children before
 /// parents.
 fn walk(
     delegations: &[Delegation],
@@ -212,7 +233,7 @@ fn walk(
     (cycles, finished)
 }
 
-/// The delegations of one parent, with their positions.
+/// The delegations of one parent, with their indexes.
 fn of_parent(delegations: &[Delegation], parent: ObjectId) -> impl Iterator<Item = (usize, &Delegation)> {
     let first = delegations.partition_point(|delegation| delegation.parent < parent);
     let rest = delegations.iter().enumerate().skip(first);

@@ -1,4 +1,4 @@
-//! The links that were found.
+//! The found links and refusals.
 
 use super::delegation::Delegation;
 use crate::object::ObjectId;
@@ -7,31 +7,31 @@ use crate::topology::sections::Section;
 use crate::topology::{NodeId, NodeRef};
 use crate::value::Path;
 
-/// The links of some objects, and the links that they ask for and do not get.
+/// The links of some objects, and the refused ones.
 #[derive(Debug, Default)]
 pub struct FoundLinks {
     /// From parent to child.
     pub links: Vec<(NodeId, NodeId)>,
-    /// The rules of routes. Those of one route follow each other.
+    /// The rules of routes. Those of one route are adjacent.
     pub rules: Vec<Section>,
-    /// From one of the `rules`, by its position, to its backend.
+    /// From one of the `rules`, by its index, to its backend.
     pub backends: Vec<(u32, NodeId)>,
     /// From the port of a backend to one of the `rules` that names it.
     pub ports: Vec<(NodeId, u32)>,
-    /// Service and route, where a route names a Service as its parent.
+    /// A Service and a route whose parent it is.
     pub frontends: Vec<(ObjectId, NodeId)>,
-    /// What rules delegate to.
+    /// Delegations of rules.
     pub delegations: Vec<Delegation>,
-    /// Parent and child, where a route names another route as its parent.
+    /// A parent route and the child that refers to it.
     pub parent_routes: Vec<(ObjectId, ObjectId)>,
     /// The listeners that are not served.
     pub unserved: Vec<NodeId>,
-    /// With the object that asks.
+    /// With the object that requests the link.
     pub refusals: Vec<(ObjectId, StoredRefusal)>,
 }
 
 impl FoundLinks {
-    /// Refuses the link that an object asks for at a path.
+    /// Refuses the link that an object requests at a path.
     pub fn refuse(
         &mut self,
         (by, path): (ObjectId, Path),
@@ -43,7 +43,7 @@ impl FoundLinks {
         self.refusals.push((by, StoredRefusal::Explained(Box::new(refused))));
     }
 
-    /// Appends others in their order.
+    /// Appends others, in order.
     pub fn append_all(&mut self, mut others: Vec<FoundLinks>) {
         let sum = |len: fn(&FoundLinks) -> usize| others.iter().map(len).sum();
         self.links.reserve(sum(|it| it.links.len()));
@@ -70,7 +70,7 @@ impl FoundLinks {
     }
 }
 
-/// Appends. An empty list takes the other one over without copying.
+/// Appends a list. An empty list takes the other one over without copying.
 fn join<T>(list: &mut Vec<T>, other: &mut Vec<T>) {
     if list.capacity() == 0 { std::mem::swap(list, other) } else { list.append(other) }
 }

@@ -15,7 +15,7 @@ use crate::topology::refusal::{
     ListenerConflict, ListenerRefusal, MissingObject, ParentRefusal, RefusalCause, Shortlist,
 };
 use crate::topology::{NodeId, NodeRef, Topology};
-use crate::value::Path;
+use crate::value::{Path, Value};
 
 /// The node of the GatewayClass of a Gateway.
 pub fn class(objects: &Objects, topology: &Topology, gateway: &Object) -> Option<NodeId> {
@@ -31,6 +31,33 @@ pub fn parent(set: &Object) -> Option<Reference<'_>> {
 pub fn gateway_of(objects: &Objects, set: &Object) -> Option<ObjectId> {
     let parent = parent(set).filter(|parent| parent.group == GATEWAY_API && parent.kind == "Gateway")?;
     parent.find(objects)
+}
+
+/// The namespaces whose ListenerSets a Gateway allows.
+fn allowed_sets(gateway: &Object) -> AllowedNamespaces<&Value> {
+    let allowed = gateway.spec().at(&["allowedListeners", "namespaces"]);
+    allowed.and_then(AllowedNamespaces::read).unwrap_or(AllowedNamespaces::None)
+}
+
+/// The Gateway that a route reaches by a parentRef to `owner`: the Gateway itself, or the one that allows the ListenerSet.
+pub fn admitting_gateway(objects: &Objects, owner: ObjectId) -> Option<ObjectId> {
+    let object = &objects[owner];
+    if object.id.kind == "Gateway" {
+        return Some(owner);
+    }
+    let gateway = gateway_of(objects, object)?;
+    let namespace = Namespace::named(objects, &object.id.namespace);
+    let is_allowed = allowed_sets(&objects[gateway]).allow(&objects[gateway].id.namespace, &namespace);
+    is_allowed.then_some(gateway)
+}
+
+/// The Gateway itself, or that of a ListenerSet.
+pub fn gateway_of_owner(objects: &Objects, owner: ObjectId) -> Option<&Object> {
+    let object = objects.get(owner)?;
+    match object.id.kind.as_str() {
+        "Gateway" => Some(object),
+        _ => objects.get(gateway_of(objects, object)?),
+    }
 }
 
 /// The ListenerSets of each Gateway, the oldest first. Those whose Gateway does not exist are refused.
@@ -61,20 +88,19 @@ pub fn refuse_orphan(context: &LinkContext, id: ObjectId, found: &mut FoundLinks
 pub fn link(context: &LinkContext, id: ObjectId, sets: &[ObjectId], found: &mut FoundLinks) {
     let gateway = &context.objects[id];
     let mut claims = ListenerClaims::default();
-    let is_served = validate(context, id, gateway, &mut claims, found);
+    let is_served = validate(context, gateway, (id, gateway), &mut claims, found);
     if let Some(class) = gateway.spec().get_str("gatewayClassName").filter(|_| !is_served) {
         let class = ObjectRef::new(GATEWAY_API, "GatewayClass", "", class);
         found.refuse((id, listeners_field()), class, &gateway.id, no_valid_listener(gateway));
     }
-    let allowed = gateway.spec().at(&["allowedListeners", "namespaces"]);
-    let allowed = allowed.and_then(AllowedNamespaces::read).unwrap_or(AllowedNamespaces::None);
+    let allowed = allowed_sets(gateway);
     for &set_id in sets {
         let set = &context.objects[set_id];
         if !allowed.allow(&gateway.id.namespace, &Namespace::named(context.objects, &set.id.namespace)) {
             let (gateway_id, allowed) = (gateway.id.clone(), allowed.cloned());
             let refusal = ParentRefusal::ListenerSetNotAllowed { gateway: gateway_id, allowed };
             found.refuse((set_id, parent_ref()), &gateway.id, &set.id, refusal);
-        } else if validate(context, set_id, set, &mut claims, found) {
+        } else if validate(context, gateway, (set_id, set), &mut claims, found) {
             found.links.push((NodeId::whole(id), NodeId::whole(set_id)));
         } else {
             found.refuse((set_id, listeners_field()), &gateway.id, &set.id, no_valid_listener(set));
@@ -82,51 +108,91 @@ pub fn link(context: &LinkContext, id: ObjectId, sets: &[ObjectId], found: &mut 
     }
 }
 
-/// Refuses what is wrong with the listeners of one object, and tells whether any of them is served. A listener loses
-/// against `claims`, which are older. Of listeners of the same object that conflict, none is served.
+/// Refuses invalid listeners of one object, and returns whether any of them is served. A listener loses to `claims`,
+/// which are older. Of conflicting listeners of the same object, none is served. An invalid listener claims nothing.
 fn validate<'o>(
     context: &LinkContext<'o>,
-    id: ObjectId,
-    owner: &'o Object,
+    gateway: &Object,
+    (id, owner): (ObjectId, &'o Object),
     claims: &mut ListenerClaims<'o>,
     found: &mut FoundLinks,
 ) -> bool {
+    let controller = context.topology.controllers().gateway_owner(context.objects, gateway);
+    let supports = controller.supports();
     let listeners = context.listeners(id);
-    let older: Vec<Option<ListenerConflict>> = listeners.iter().map(|listener| claims.conflict(listener, 0)).collect();
     let mut own = ListenerClaims::default();
-    for (listener, _) in listeners.iter().zip(&older).filter(|(_, older)| older.is_none()) {
-        own.add(listener);
+    let mut faults: Vec<Option<ListenerRefusal>> = Vec::with_capacity(listeners.len());
+    for (position, listener) in listeners.iter().enumerate() {
+        let fault = own_fault(context, gateway, owner, listener, |cause| {
+            refuse(id, owner, (position, listener), cause, found);
+        });
+        let is_second = || supports.first_stream_listener && own.has_stream(listener);
+        let conflict = || {
+            let conflict = claims.conflict(listener, 0);
+            let conflict = conflict.or_else(|| is_second().then_some(ListenerConflict::Protocol))?;
+            Some(ListenerRefusal::ConflictsWithOlder { conflict, claim: listener.into() })
+        };
+        let fault = fault.or_else(conflict);
+        if fault.is_none() {
+            own.add(listener);
+        }
+        faults.push(fault);
+    }
+    for (listener, _) in listeners.iter().zip(&faults).filter(|(_, fault)| fault.is_none()) {
         claims.add(listener);
     }
     let mut is_served = false;
-    for (position, (listener, older)) in listeners.iter().zip(older).enumerate() {
-        let mut refuse = |cause: RefusalCause| {
-            let child = NodeRef { object: owner.id.clone(), section: Some(listener.name.into()) };
-            found.refuse((id, listeners_field().index(position)), &owner.id, child, cause);
+    for (position, (listener, fault)) in listeners.iter().zip(faults).enumerate() {
+        let within = || {
+            let conflict = own.conflict(listener, 1)?;
+            Some(ListenerRefusal::ConflictsWithin { conflict, claim: listener.into(), owner: owner.id.clone() })
         };
-        let conflict = match older {
-            Some(conflict) => Some(ListenerRefusal::ConflictsWithOlder { conflict, claim: listener.into() }),
-            None => own.conflict(listener, 1).map(|conflict| ListenerRefusal::ConflictsWithin {
-                conflict,
-                claim: listener.into(),
-                owner: owner.id.clone(),
-            }),
-        };
-        let untrusted = certificates::check(context, owner, listener, |refusal| refuse(refusal.into()));
-        let fault = conflict.or_else(|| unsupported_protocol(listener)).or(untrusted);
-        let unsupported: Shortlist<SmolStr> = listener.unserved_kinds().map(Into::into).collect();
-        if !unsupported.is_empty() {
-            refuse(ListenerRefusal::UnsupportedRouteKinds(unsupported).into());
-        }
-        match fault {
+        match fault.or_else(within) {
+            None => is_served = true,
             Some(fault) => {
-                refuse(fault.into());
+                refuse(id, owner, (position, listener), fault.into(), found);
                 found.unserved.push(context.section(id, position));
             }
-            None => is_served = true,
         }
     }
     is_served
+}
+
+/// Why a listener is not served, regardless of the others. Other problems of it are passed to `refuse`.
+fn own_fault(
+    context: &LinkContext,
+    gateway: &Object,
+    owner: &Object,
+    listener: &Listener,
+    mut refuse: impl FnMut(RefusalCause),
+) -> Option<ListenerRefusal> {
+    let untrusted = certificates::check(context, owner, listener, |refusal| refuse(refusal.into()));
+    let kinds: Shortlist<SmolStr> = listener.unserved_kinds().map(Into::into).collect();
+    let mut unsupported = None;
+    if !kinds.is_empty() {
+        let controller = context.topology.controllers().gateway_owner(context.objects, gateway);
+        let may_be_partial = controller.supports().partial_route_kinds;
+        // It is unknown which kinds a custom protocol serves.
+        let is_served = listener.protocol == Protocol::Unknown || may_be_partial && !listener.kinds.is_empty();
+        let refusal = ListenerRefusal::UnsupportedRouteKinds { kinds, is_served };
+        match is_served {
+            true => refuse(refusal.into()),
+            false => unsupported = Some(refusal),
+        }
+    }
+    unsupported_protocol(context, gateway, listener).or(unsupported).or(untrusted)
+}
+
+/// Refuses a listener, or a link that it requests.
+fn refuse(
+    id: ObjectId,
+    owner: &Object,
+    (position, listener): (usize, &Listener),
+    cause: RefusalCause,
+    found: &mut FoundLinks,
+) {
+    let child = NodeRef { object: owner.id.clone(), section: Some(listener.name.into()) };
+    found.refuse((id, listeners_field().index(position)), &owner.id, child, cause);
 }
 
 fn parent_ref() -> Path {
@@ -144,7 +210,9 @@ fn no_valid_listener(owner: &Object) -> ListenerRefusal {
     }
 }
 
-fn unsupported_protocol(listener: &Listener) -> Option<ListenerRefusal> {
+fn unsupported_protocol(context: &LinkContext, gateway: &Object, listener: &Listener) -> Option<ListenerRefusal> {
     let protocol = listener.spec.get_str("protocol").unwrap_or_default();
-    (listener.protocol == Protocol::Unknown).then(|| ListenerRefusal::UnsupportedProtocol(protocol.into()))
+    let is_defined = || context.topology.controllers().define_protocol(context.objects, gateway, protocol);
+    let is_unsupported = listener.protocol == Protocol::Unknown && !is_defined();
+    is_unsupported.then(|| ListenerRefusal::UnsupportedProtocol(protocol.into()))
 }

@@ -1,14 +1,15 @@
 //! Finds the links of objects, by the rules of the Gateway API.
 //!
 //! ```text
-//! gateways ─→ certificates, listener_conflicts ─┐
-//! routes (to their parents) ────────────────────┼─→ FoundLinks ─→ route_conflicts, delegation ─→ FoundLinks
-//! backends (of their rules) ────────────────────┘
+//! gateways ─→ certificates, listener_conflicts ─→ isolation
+//!                                                    ↓
+//!             routes (to their parents) ──┬─→ FoundLinks ─→ route_conflicts, delegation, stream_routes
+//!             backends (of their rules) ──┘
 //! ```
 //!
-//! The links of each object are found on their own. What several objects decide together comes after that: HTTPRoutes and
-//! GRPCRoutes that compete for a hostname, and routes that delegate to each other. The links of kinds that the Gateway API
-//! does not know are in `own_kinds`.
+//! First the links of each object are found separately. Then links are resolved that depend on several objects:
+//! HTTPRoutes and GRPCRoutes that compete for a hostname, routes that delegate to each other, and TCPRoutes or
+//! UDPRoutes on one listener. The links of custom kinds are in `own_kinds`.
 
 pub(super) mod backends;
 mod certificates;
@@ -16,10 +17,12 @@ mod context;
 pub(crate) mod delegation;
 mod found;
 pub(crate) mod gateways;
+pub(super) mod isolation;
 mod listener_conflicts;
 mod own_kinds;
 pub(super) mod route_conflicts;
 pub(crate) mod routes;
+pub(super) mod stream_routes;
 
 use hashbrown::HashMap;
 use rayon::iter::ParallelIterator;
@@ -35,14 +38,23 @@ pub(super) use found::FoundLinks;
 pub use own_kinds::LinkFault;
 pub(super) use own_kinds::OwnLinks;
 
-/// Routes are linked in parallel, this many at a time.
+/// The number of routes that are linked in one parallel task.
 const CHUNK: usize = 512;
 
-/// Finds the links of all objects, and how many routes delegate to each other above each route.
-pub fn find_all(objects: &Objects, topology: &Topology) -> (FoundLinks, HashMap<ObjectId, u32>) {
+/// Finds the links of Gateways and ListenerSets, and which listeners are served.
+pub fn find_of_gateways(objects: &Objects, topology: &Topology) -> FoundLinks {
+    find_gateway_links(&LinkContext::new(objects, topology))
+}
+
+/// Adds the links of routes to those of Gateways. It must be known which listeners are served. Also returns the depth
+/// of delegation of each route.
+pub fn find_of_routes(
+    objects: &Objects,
+    topology: &Topology,
+    mut found: FoundLinks,
+) -> (FoundLinks, HashMap<ObjectId, u32>) {
     let context = &LinkContext::new(objects, topology);
-    let (mut found, of_routes) = rayon::join(|| find_gateway_links(context), || find_route_links(context));
-    found.append_all(of_routes);
+    found.append_all(find_route_links(context));
     let exists = |kind: RouteKind| !objects.of_kind(GATEWAY_API, kind.name()).is_empty();
     if exists(RouteKind::Http) && exists(RouteKind::Grpc) {
         route_conflicts::settle(context, &mut found);
@@ -64,7 +76,7 @@ fn find_gateway_links(context: &LinkContext) -> FoundLinks {
 
 fn find_route_links(context: &LinkContext) -> Vec<FoundLinks> {
     let mut routes: Vec<ObjectId> = api::routes(context.objects).collect();
-    // The links of each parent are then sorted, too.
+    // The links of each parent are then sorted as well.
     routes.sort();
     let chunks = routes.par_chunks(CHUNK).map(|routes| {
         let mut found = FoundLinks::default();

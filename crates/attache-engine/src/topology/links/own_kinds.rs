@@ -1,4 +1,4 @@
-//! Links between kinds of targets that the Gateway API does not know.
+//! Links between custom kinds of targets.
 
 use hashbrown::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use super::super::api;
 pub struct OwnLinks {
     /// From parent to child.
     pub links: Vec<(ObjectId, ObjectId)>,
-    /// How many links lead down to each child at most.
+    /// The length of the longest path to each child.
     pub depths: HashMap<ObjectId, u32>,
     pub faults: Vec<LinkFault>,
 }
@@ -44,7 +44,7 @@ impl LinkFault {
         let (LinkFault::MissingParent { child, parent } | LinkFault::Circular { child, parent }) = self;
         let problem = match self {
             LinkFault::MissingParent { .. } => Problem::warning(format!(
-                "its parent `{parent}` is not in the input: what `{parent}` would give to `{child}` is unknown"
+                "its parent `{parent}` is not in the input: the policies that `{child}` inherits from `{parent}` are unknown"
             ))
             .help(format!("add `{parent}` to the input, or correct the reference")),
             LinkFault::Circular { .. } => Problem::error(format!(
@@ -60,7 +60,7 @@ impl LinkFault {
 }
 
 impl OwnLinks {
-    /// Finds the links of all objects. A link that closes a circle is left out.
+    /// Finds the links of all objects. A link that closes a cycle is left out.
     pub fn find(objects: &Objects, links: &TargetLinks) -> OwnLinks {
         let mut own = OwnLinks::default();
         if links.is_empty() {
@@ -68,7 +68,7 @@ impl OwnLinks {
         }
         let mut parents: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
         let mut children: Vec<ObjectId> = Vec::new();
-        // The Gateway API decides on the parents of its own kinds.
+        // The Gateway API defines the parents of its own kinds.
         let is_child = |object: &Object| {
             let id = &object.id;
             api::level(&id.group, &id.kind) == Level::Other && links.have_child(&id.group, &id.kind)
@@ -86,7 +86,7 @@ impl OwnLinks {
         own
     }
 
-    /// Settles the depth of an object and of all objects above it, without recursion.
+    /// Computes the depth of an object and of all objects above it, without recursion.
     fn visit(&mut self, objects: &Objects, start: ObjectId, parents: &HashMap<ObjectId, Vec<ObjectId>>) {
         let parents_of = |id: ObjectId| parents.get(&id).map_or(&[][..], Vec::as_slice);
         let mut path: Vec<(ObjectId, usize, u32)> = Vec::new();

@@ -7,8 +7,7 @@ use hashbrown::HashSet;
 use super::routes::{ParentRequest, RouteView};
 use super::{FoundLinks, LinkContext, gateways};
 use crate::object::{ObjectId, Objects};
-use crate::topology::api::{GATEWAY_API, RouteKind};
-use crate::topology::conventions::Conventions;
+use crate::topology::api::RouteKind;
 use crate::topology::hostname::{suffixes, wildcard};
 use crate::topology::listeners::Listener;
 use crate::topology::refusal::ParentRefusal;
@@ -17,15 +16,10 @@ use crate::value::Path;
 
 /// Whether HTTPRoutes and GRPCRoutes compete on the listeners of a Gateway or ListenerSet.
 fn compete(context: &LinkContext, owner: ObjectId) -> bool {
-    let owner = &context.objects[owner];
-    let gateway = match owner.id.kind.as_str() {
-        "Gateway" => Some(owner),
-        _ => gateways::parent(owner).and_then(|parent| parent.find(context.objects)).map(|id| &context.objects[id]),
-    };
-    let class = gateway.and_then(|gateway| gateway.spec().get_str("gatewayClassName")).unwrap_or_default();
-    let class = context.objects.lookup(GATEWAY_API, "GatewayClass", "", class);
-    let controller = class.and_then(|class| context.objects[class].spec().get_str("controllerName"));
-    !controller.is_some_and(|controller| Conventions::built_in().shares_hostnames(controller))
+    let gateway = gateways::gateway_of_owner(context.objects, owner);
+    let controllers = context.topology.controllers();
+    let owner = gateway.map(|gateway| controllers.gateway_owner(context.objects, gateway));
+    !owner.is_some_and(|owner| owner.supports().shared_hostnames)
 }
 
 /// Whether a route may compete with routes of the other kind at one of its parents.
@@ -39,8 +33,8 @@ pub fn competes(objects: &Objects, topology: &Topology, route: ObjectId) -> bool
     owners.iter().any(|owner| compete(&context, *owner))
 }
 
-/// Removes the links of HTTPRoutes and GRPCRoutes that lose against an older route of the other kind. `found` holds the
-/// links of all routes that may compete with each other.
+/// Removes the links of HTTPRoutes and GRPCRoutes that lose to an older route of the other kind. `found` must contain
+/// the links of all routes that may compete with each other.
 pub fn settle(context: &LinkContext, found: &mut FoundLinks) {
     let LinkContext { objects, topology, .. } = context;
     let kind = |route: NodeId| RouteKind::named(&topology.id(objects, route).kind);
@@ -62,7 +56,7 @@ pub fn settle(context: &LinkContext, found: &mut FoundLinks) {
         let Some(owner) = topology[node].owner.object().filter(|owner| compete(context, *owner)) else { continue };
         let position = topology.position(node);
         let Some(listener) = position.and_then(|at| context.listeners(owner).get(at)) else { continue };
-        for (route, refusal) in losers(context, listener, routes) {
+        for (route, refusal) in losers(context, (node, listener), routes) {
             lost.insert((node, NodeId::whole(route)));
             let asked = (route, Path::parse("spec.hostnames"));
             found.refuse(asked, topology.node_ref(objects, node), &objects[route].id, refusal);
@@ -71,8 +65,12 @@ pub fn settle(context: &LinkContext, found: &mut FoundLinks) {
     found.links.retain(|link| !lost.contains(link));
 }
 
-/// The routes on a listener that lose against older ones.
-fn losers(context: &LinkContext, listener: &Listener, mut routes: Vec<ObjectId>) -> Vec<(ObjectId, ParentRefusal)> {
+/// The routes on a listener that lose to older ones.
+fn losers(
+    context: &LinkContext,
+    (node, listener): (NodeId, &Listener),
+    mut routes: Vec<ObjectId>,
+) -> Vec<(ObjectId, ParentRefusal)> {
     routes.sort_by(|a, b| context.objects[*a].by_age(&context.objects[*b]));
     let mut http = HostnameSet::default();
     let mut grpc = HostnameSet::default();
@@ -83,7 +81,7 @@ fn losers(context: &LinkContext, listener: &Listener, mut routes: Vec<ObjectId>)
             RouteKind::Http => (&mut http, &grpc, RouteKind::Grpc),
             _ => (&mut grpc, &http, RouteKind::Http),
         };
-        let hosts = view.hostnames_on(listener);
+        let hosts = view.hostnames_on(context.topology, node, listener);
         match hosts.iter().find(|host| others.intersects(host)) {
             None => hosts.iter().for_each(|host| own.insert(host)),
             Some(host) => {
@@ -95,13 +93,13 @@ fn losers(context: &LinkContext, listener: &Listener, mut routes: Vec<ObjectId>)
     losers
 }
 
-/// A set of hostnames that finds in a few steps whether another hostname intersects with one of them.
+/// A set of hostnames that is searched quickly for an intersection with another hostname.
 #[derive(Debug, Default)]
 struct HostnameSet<'o> {
     exact: HashSet<&'o str>,
-    /// What follows the `*`; empty for any hostname.
+    /// The suffixes after the `*`; empty for any hostname.
     wildcards: HashSet<&'o str>,
-    /// Every `.suffix` of all of them, and the empty one.
+    /// Every `.suffix` of all hostnames, and the empty one.
     suffixes: HashSet<&'o str>,
 }
 

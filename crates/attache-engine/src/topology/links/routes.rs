@@ -1,10 +1,12 @@
 //! Routes and their parents: the listeners, and the Services of a mesh, that a route attaches to.
 
-use super::{FoundLinks, LinkContext, found};
+use smol_str::SmolStr;
+
+use super::{FoundLinks, LinkContext, found, gateways};
 use crate::object::{Object, ObjectId, Objects};
 use crate::topology::api::{self, RouteKind};
 use crate::topology::hostname::{intersect, narrower};
-use crate::topology::listeners::{Listener, hostname_of};
+use crate::topology::listeners::Listener;
 use crate::topology::namespaces::Namespace;
 use crate::topology::reference::Reference;
 use crate::topology::refusal::{
@@ -13,7 +15,7 @@ use crate::topology::refusal::{
 use crate::topology::{Level, NodeId, Topology, sections};
 use crate::value::{Path, Value};
 
-/// The fields of a route that decide which listeners it attaches to.
+/// The fields of a route that determine the listeners it is attached to.
 #[derive(Debug)]
 pub struct RouteView<'o> {
     pub kind: RouteKind,
@@ -32,20 +34,21 @@ impl<'o> RouteView<'o> {
         Some(RouteView { kind, namespace, hostnames })
     }
 
-    /// Its hostnames; a route without hostnames is for any.
+    /// Its hostnames. A route without hostnames matches any.
     pub fn hostnames(&self) -> impl Iterator<Item = &'o str> + Clone {
         self.hostnames.iter().filter_map(Value::as_str)
     }
 
-    /// The hostnames that it has on a listener: the intersection of both.
-    pub fn hostnames_on(&self, listener: &Listener<'o>) -> Vec<&'o str> {
-        let hostnames: Vec<&str> =
-            self.hostnames().filter_map(|hostname| narrower(hostname, listener.hostname)).collect();
+    /// The hostnames of the route on a listener: the intersection, without hostnames that another listener serves
+    /// alone.
+    pub fn hostnames_on(&self, topology: &Topology, node: NodeId, listener: &Listener<'o>) -> Vec<&'o str> {
+        let common = self.hostnames().filter_map(|hostname| narrower(hostname, listener.hostname));
+        let hostnames: Vec<&str> = common.filter(|hostname| topology.serves(node, listener, hostname)).collect();
         if hostnames.is_empty() { vec![listener.hostname] } else { hostnames }
     }
 }
 
-/// Why a route does not attach to a parent, without the facts.
+/// Why a route is not attached to a parent, as a code without details.
 #[derive(Clone, Copy, Debug)]
 enum ParentFault {
     NotFound,
@@ -62,7 +65,7 @@ pub struct ParentRequest<'o> {
     position: u32,
     parent: Reference<'o>,
     level: Level,
-    /// The object that it names, if it exists.
+    /// The object that it refers to, if it exists.
     found: Option<ObjectId>,
 }
 
@@ -83,7 +86,7 @@ impl<'o> ParentRequest<'o> {
         ParentRequest { by, position: position as u32, parent, level, found: parent.find(objects) }
     }
 
-    /// The Gateway or ListenerSet that it names.
+    /// The Gateway or ListenerSet that it refers to.
     pub fn owner(&self) -> Option<ObjectId> {
         self.found.filter(|_| matches!(self.level, Level::Gateway | Level::ListenerSet))
     }
@@ -93,7 +96,7 @@ impl<'o> ParentRequest<'o> {
 #[derive(Debug)]
 pub struct RouteAttacher<'i, 'o> {
     context: &'i LinkContext<'o>,
-    /// The namespace of the route before: most routes are in the same one.
+    /// The namespace of the previous route: most routes are in the same one.
     namespace: Namespace<'o>,
 }
 
@@ -141,13 +144,16 @@ pub fn explain(context: &LinkContext<'_>, by: ObjectId, position: usize, path: P
         ParentFault::NotAllowed => ParentRefusal::NotAllowedByListeners(
             named.map(|listener| view.closed_listener(listener, parent.namespace)).collect(),
         ),
-        ParentFault::NoCommonHostname => ParentRefusal::NoCommonHostname {
-            hostnames: view.hostnames().map(Into::into).collect(),
-            listeners: named
-                .filter(|listener| view.is_allowed(listener, parent.namespace))
-                .map(|it| ListenerHostname { listener: it.name.into(), hostname: it.hostname.into() })
-                .collect(),
-        },
+        ParentFault::NoCommonHostname => {
+            let allowing = named.filter(|listener| view.is_allowed(listener, parent.namespace));
+            ParentRefusal::NoCommonHostname {
+                hostnames: view.hostnames().map(Into::into).collect(),
+                is_served_elsewhere: allowing.clone().any(|listener| view.matches_hostname(listener)),
+                listeners: allowing
+                    .map(|it| ListenerHostname { listener: it.name.into(), hostname: it.hostname.into() })
+                    .collect(),
+            }
+        }
         ParentFault::NoSuchPort => {
             MissingPort::new(context.objects, &parent).map_or_else(not_found, ParentRefusal::NoSuchPort)
         }
@@ -201,9 +207,10 @@ impl<'o> RouteView<'o> {
                 continue;
             }
             allowed = true;
-            if self.shares_hostname(listener) {
+            let listener_node = context.section(owner, position);
+            if self.shares_hostname(context.topology, listener_node, listener) {
                 attached = true;
-                found.links.push((context.section(owner, position), node));
+                found.links.push((listener_node, node));
             }
         }
         match (named, allowed, attached) {
@@ -229,10 +236,61 @@ impl<'o> RouteView<'o> {
         }
     }
 
-    fn shares_hostname(&self, listener: &Listener) -> bool {
+    fn shares_hostname(&self, topology: &Topology, node: NodeId, listener: &Listener) -> bool {
+        let is_served = |hostname: &str| topology.serves(node, listener, hostname);
+        let mut hostnames = self.hostnames().peekable();
+        match hostnames.peek() {
+            None => is_served(listener.hostname),
+            Some(_) => hostnames.any(|hostname| narrower(hostname, listener.hostname).is_some_and(is_served)),
+        }
+    }
+
+    /// Whether the route shares a hostname with a listener, whatever other listeners serve.
+    fn matches_hostname(&self, listener: &Listener) -> bool {
         let mut hostnames = self.hostnames().peekable();
         hostnames.peek().is_none() || hostnames.any(|hostname| intersect(hostname, listener.hostname))
     }
+}
+
+/// A Gateway or ListenerSet that a parentRef of a route refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteParent {
+    /// The Gateway or ListenerSet.
+    pub owner: NodeId,
+    /// The Gateway.
+    pub gateway: NodeId,
+    /// The name of the listener that the parentRef names.
+    pub section: Option<SmolStr>,
+    /// This listener, if it exists.
+    pub listener: Option<NodeId>,
+    /// The listeners that match the parentRef and allow the route, whatever their hostnames.
+    pub listeners: Vec<NodeId>,
+}
+
+/// The Gateways, and the ListenerSets that their Gateways allow, that the parentRefs of a route refer to.
+pub fn route_parents(objects: &Objects, topology: &Topology, route: NodeId) -> Vec<RouteParent> {
+    let Some(object) = route.object().and_then(|id| objects.get(id)) else { return Vec::new() };
+    let namespace = Namespace::named(objects, &object.id.namespace);
+    let Some(view) = RouteView::in_namespace(namespace, object) else { return Vec::new() };
+    let is_listened_at =
+        |it: &Reference<'_>| matches!(api::level(it.group, it.kind), Level::Gateway | Level::ListenerSet);
+    let parents = parents(object).filter(is_listened_at).filter_map(|parent| {
+        let owner = parent.find(objects)?;
+        let gateway = NodeId::whole(gateways::admitting_gateway(objects, owner)?);
+        let owner = NodeId::whole(owner);
+        let is_open = |listener: &NodeId| {
+            let spec = topology.section_value(objects, *listener).map(Listener::read);
+            spec.is_some_and(|it| is_named(&it, &parent) && view.is_allowed(&it, parent.namespace))
+        };
+        Some(RouteParent {
+            owner,
+            gateway,
+            section: parent.section.map(Into::into),
+            listener: parent.section.and_then(|name| topology.section(owner, name)),
+            listeners: topology.sections(owner).filter(is_open).collect(),
+        })
+    });
+    parents.collect()
 }
 
 /// The parents that a route names.
@@ -247,13 +305,13 @@ pub fn is_mesh_only(route: &Object) -> bool {
     parents.peek().is_some() && parents.all(|parent| api::is_frontend(parent.group, parent.kind))
 }
 
-/// Whether a parentRef asks for this listener.
+/// Whether a parentRef matches this listener.
 fn is_named(listener: &Listener, parent: &Reference) -> bool {
     parent.section.is_none_or(|section| section == listener.name)
         && parent.port.is_none_or(|port| port == listener.port)
 }
 
-/// Whether a parentRef asks for a port that the Service does not have.
+/// Whether a parentRef names a port that the Service does not have.
 fn missing_port(service: &Object, parent: &Reference) -> bool {
     let is_named = |port: &Value| {
         parent.section.is_none_or(|section| port.get_str("name") == Some(section))
@@ -263,7 +321,7 @@ fn missing_port(service: &Object, parent: &Reference) -> bool {
     (parent.section.is_some() || parent.port.is_some()) && !ports.is_empty() && !ports.iter().any(is_named)
 }
 
-/// The hostnames of a route, with their positions, that it has in common with none of the listeners it is attached to.
+/// The hostnames of a route, with their indexes, that match none of the listeners it is attached to.
 pub fn unused_hostnames<'o>(objects: &'o Objects, topology: &Topology, route: NodeId) -> Vec<(usize, &'o str)> {
     let object = topology.node(route).and_then(|node| objects.get(node.owner.object()?));
     let Some(object) = object else { return Vec::new() };
@@ -271,13 +329,18 @@ pub fn unused_hostnames<'o>(objects: &'o Objects, topology: &Topology, route: No
     if hostnames.is_empty() || !RouteKind::named(&object.id.kind).is_some_and(RouteKind::has_hostnames) {
         return Vec::new();
     }
-    // Routes of a mesh, and routes that are delegated to, have no hostnames of listeners to compare with.
+    // Mesh routes and delegated routes have no listeners to compare hostnames with.
     let parents = topology.parents(route);
     if parents.iter().any(|parent| topology[*parent].level != Level::Listener) {
         return Vec::new();
     }
-    let listeners = parents.iter().filter_map(|parent| topology.section_value(objects, *parent)).map(hostname_of);
-    let is_unused = |hostname: &str| !listeners.clone().any(|other| intersect(hostname, other));
+    let listener = |parent: &NodeId| Some((*parent, Listener::read(topology.section_value(objects, *parent)?)));
+    let listeners: Vec<(NodeId, Listener)> = parents.iter().filter_map(listener).collect();
+    let is_unused = |hostname: &str| {
+        !listeners.iter().any(|(node, listener)| {
+            narrower(hostname, listener.hostname).is_some_and(|common| topology.serves(*node, listener, common))
+        })
+    };
     let positions = hostnames.iter().enumerate().filter_map(|(i, hostname)| Some((i, hostname.as_str()?)));
     positions.filter(|(_, hostname)| is_unused(hostname)).collect()
 }

@@ -19,15 +19,15 @@ pub enum BackendRefusal {
         group: SmolStr,
         /// The kind.
         kind: SmolStr,
-        /// Whether the kind has no other role in a topology: then objects of it could be backends, and none exists.
+        /// Whether the kind has no other role in a topology: objects of it could be backends, but none exists.
         none_exists: bool,
     },
-    /// It is in another namespace, and no ReferenceGrant allows to refer to it.
+    /// It is in another namespace, and no ReferenceGrant allows the reference.
     NotGranted(MissingGrant),
 }
 
 impl BackendRefusal {
-    /// The Gateway API's word for it.
+    /// The reason as the Gateway API names it.
     pub fn reason(&self) -> RefusalReason {
         match self {
             BackendRefusal::NotFound(_) | BackendRefusal::NoSuchPort(_) => RefusalReason::BackendNotFound,

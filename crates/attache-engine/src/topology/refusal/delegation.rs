@@ -12,9 +12,9 @@ use crate::object::ObjectRef;
 pub enum DelegationRefusal {
     /// The route does not exist.
     NotFound(MissingObject),
-    /// No route is chosen, or none of those that are chosen accepts the parent.
+    /// No route is selected, or no selected route accepts the parent.
     NoneFound(DelegationQuery),
-    /// None of the routes that the rule asks for is linked to it.
+    /// None of the routes that the rule refers to is linked to it.
     NoneLinked,
     /// The child has parentRefs, and none of them names the parent.
     ParentNotNamed {
@@ -35,15 +35,15 @@ pub enum DelegationRefusal {
     },
     /// The routes delegate to each other in a cycle, and this link closes it.
     Cycle(Shortlist<ObjectRef>),
-    /// Too many routes delegate to each other in a row.
+    /// The delegation is too deep.
     TooDeep {
-        /// How many may.
+        /// The maximum depth.
         limit: u32,
     },
 }
 
 impl DelegationRefusal {
-    /// The Gateway API's word for it.
+    /// The reason as the Gateway API names it.
     pub fn reason(&self) -> RefusalReason {
         match self {
             DelegationRefusal::NotFound(_) | DelegationRefusal::NoneFound(_) | DelegationRefusal::NoneLinked => {
@@ -66,7 +66,7 @@ impl fmt::Display for DelegationRefusal {
             DelegationRefusal::NoneFound(query) => {
                 write!(f, "there is no HTTPRoute {query} that it could delegate to")
             }
-            DelegationRefusal::NoneLinked => f.write_str("it delegates to nobody"),
+            DelegationRefusal::NoneLinked => f.write_str("it delegates to no route"),
             DelegationRefusal::ParentNotNamed { parent, child } => {
                 write!(f, "{child} has parentRefs, and none of them names {parent}")
             }
@@ -86,7 +86,7 @@ impl fmt::Display for DelegationRefusal {
     }
 }
 
-/// How a rule chooses the routes that it delegates to, other than by name.
+/// A selection of routes to delegate to, other than by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DelegationQuery {
     /// All routes of a namespace.

@@ -1,4 +1,4 @@
-//! Facts that several kinds of refusals share.
+//! Details that several kinds of refusals share.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::topology::listeners::Listener;
 use crate::topology::reference::Reference;
 use crate::topology::sections;
 
-/// The first few of a list, and how many more there are. Displayed as `` `a`, `b` and 3 more``.
+/// The first items of a list, and the number of further ones. Its `Display` is `` `a`, `b` and 3 more``.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shortlist<T> {
     /// At most [`Shortlist::LENGTH`].
     pub first: Vec<T>,
-    /// How many follow.
+    /// The number of further items.
     pub more: usize,
 }
 
 impl<T> Shortlist<T> {
-    /// How many are listed before the rest is counted.
+    /// The number of items that are listed.
     pub const LENGTH: usize = 5;
 
     /// Whether the list is empty.
@@ -48,10 +48,10 @@ impl<T: fmt::Display> fmt::Display for Shortlist<T> {
     }
 }
 
-/// An object that a reference names and that does not exist.
+/// An object that is referred to and does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MissingObject {
-    /// The object that is named.
+    /// The missing object.
     pub object: ObjectRef,
     /// The names of objects of the same kind in the same namespace.
     pub existing: Shortlist<SmolStr>,
@@ -75,12 +75,12 @@ impl fmt::Display for MissingObject {
     }
 }
 
-/// A port that a reference names and that its Service does not have.
+/// A port that is referred to and that its Service does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MissingPort {
     /// The Service, or an object like it.
     pub service: ObjectRef,
-    /// The port that is named.
+    /// The missing port.
     pub port: PortName,
     /// The ports of the Service.
     pub existing: Shortlist<PortName>,
@@ -111,7 +111,7 @@ impl fmt::Display for MissingPort {
     }
 }
 
-/// A port of a Service. Displayed as `80 (http)`.
+/// A port of a Service. Its `Display` is `80 (http)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PortName {
     /// Its name, if it has one.
@@ -129,7 +129,7 @@ impl fmt::Display for PortName {
     }
 }
 
-/// A ReferenceGrant that would be needed.
+/// A ReferenceGrant that is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MissingGrant {
     /// The object that refers.
@@ -155,7 +155,7 @@ impl fmt::Display for MissingGrant {
     }
 }
 
-/// A listener and its port. Displayed as `http:80`.
+/// A listener and its port. Its `Display` is `http:80`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerPort {
     /// The name of the listener.

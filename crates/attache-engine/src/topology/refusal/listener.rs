@@ -5,7 +5,7 @@ use std::fmt;
 use smol_str::SmolStr;
 
 use super::{MissingGrant, MissingObject, RefusalReason, Shortlist};
-use crate::object::ObjectRef;
+use crate::object::{GroupKind, ObjectRef};
 use crate::topology::listeners::Listener;
 
 /// Why a listener, or all listeners of an object, are not valid.
@@ -15,39 +15,44 @@ pub enum ListenerRefusal {
     NoListeners,
     /// The Gateway or ListenerSet has listeners, and none of them is valid.
     NoneValid,
-    /// The Gateway, or an older ListenerSet of it, has a listener that conflicts.
+    /// The Gateway, or an older ListenerSet of it, has a conflicting listener.
     ConflictsWithOlder {
-        /// In what they conflict.
+        /// The property in which they conflict.
         conflict: ListenerConflict,
-        /// What the listener claims.
+        /// The claim of the listener.
         claim: ListenerClaim,
     },
     /// Listeners of the same object conflict with each other.
     ConflictsWithin {
-        /// In what they conflict.
+        /// The property in which they conflict.
         conflict: ListenerConflict,
-        /// What the listener claims.
+        /// The claim of the listener.
         claim: ListenerClaim,
         /// The Gateway or ListenerSet.
         owner: ObjectRef,
     },
     /// The Gateway API does not define the protocol.
     UnsupportedProtocol(SmolStr),
-    /// The listener asks for kinds of routes that its protocol cannot serve.
-    UnsupportedRouteKinds(Shortlist<SmolStr>),
-    /// The listener asks clients for a certificate, and has no CA certificate to check it with.
+    /// The listener lists kinds of routes that its protocol cannot serve.
+    UnsupportedRouteKinds {
+        /// The kinds.
+        kinds: Shortlist<SmolStr>,
+        /// Whether it is served for other kinds.
+        is_served: bool,
+    },
+    /// The listener requests client certificates, and has no CA certificate to validate them.
     NoTrustedClients,
 }
 
 impl ListenerRefusal {
-    /// The Gateway API's word for it.
+    /// The reason as the Gateway API names it.
     pub fn reason(&self) -> RefusalReason {
         match self {
             ListenerRefusal::NoListeners | ListenerRefusal::NoneValid => RefusalReason::ListenersNotValid,
             ListenerRefusal::ConflictsWithOlder { conflict, .. }
             | ListenerRefusal::ConflictsWithin { conflict, .. } => conflict.reason(),
             ListenerRefusal::UnsupportedProtocol(_) => RefusalReason::UnsupportedProtocol,
-            ListenerRefusal::UnsupportedRouteKinds(_) => RefusalReason::InvalidRouteKinds,
+            ListenerRefusal::UnsupportedRouteKinds { .. } => RefusalReason::InvalidRouteKinds,
             ListenerRefusal::NoTrustedClients => RefusalReason::NoValidCACertificate,
         }
     }
@@ -57,16 +62,15 @@ impl ListenerRefusal {
         matches!(self, ListenerRefusal::ConflictsWithOlder { .. } | ListenerRefusal::ConflictsWithin { .. })
     }
 
-    /// Whether this keeps a listener from being served. The other causes do not.
+    /// Whether a listener is not served for this cause. With other causes it is.
     pub fn is_unserved(&self) -> bool {
         match self {
             ListenerRefusal::ConflictsWithOlder { .. }
             | ListenerRefusal::ConflictsWithin { .. }
             | ListenerRefusal::UnsupportedProtocol(_)
             | ListenerRefusal::NoTrustedClients => true,
-            ListenerRefusal::NoListeners | ListenerRefusal::NoneValid | ListenerRefusal::UnsupportedRouteKinds(_) => {
-                false
-            }
+            ListenerRefusal::UnsupportedRouteKinds { is_served, .. } => !is_served,
+            ListenerRefusal::NoListeners | ListenerRefusal::NoneValid => false,
         }
     }
 }
@@ -76,34 +80,40 @@ impl fmt::Display for ListenerRefusal {
         match self {
             ListenerRefusal::NoListeners => f.write_str("it has no listeners"),
             ListenerRefusal::NoneValid => f.write_str("none of its listeners is valid"),
-            ListenerRefusal::ConflictsWithOlder { claim, .. } => write!(f, "{claim} is taken by an older claim"),
-            ListenerRefusal::ConflictsWithin { claim, owner, .. } => {
+            ListenerRefusal::ConflictsWithOlder { claim, .. } => write!(f, "an older listener already claims {claim}"),
+            ListenerRefusal::ConflictsWithin { conflict: ListenerConflict::Hostname, claim, owner } => {
                 write!(f, "more than one listener of {owner} claims {claim}: none of them is served")
+            }
+            ListenerRefusal::ConflictsWithin { conflict: ListenerConflict::Protocol, claim, owner } => {
+                let ListenerClaim { port, protocol, .. } = claim;
+                let others = format_args!("other listeners of {owner} claim port {port}");
+                write!(f, "{others}, and {protocol} cannot share it with them: none of them is served")
             }
             ListenerRefusal::UnsupportedProtocol(protocol) => {
                 write!(f, "protocol `{protocol}` is none of HTTP, HTTPS, TLS, TCP and UDP: no route can attach")
             }
-            ListenerRefusal::UnsupportedRouteKinds(kinds) => {
-                write!(f, "a listener of its protocol cannot serve {kinds}")
+            ListenerRefusal::UnsupportedRouteKinds { kinds, is_served } => {
+                write!(f, "a listener of its protocol cannot serve {kinds}")?;
+                if *is_served { Ok(()) } else { f.write_str(": it is not served") }
             }
             ListenerRefusal::NoTrustedClients => f.write_str(
-                "it asks clients for a certificate, and none of the CA certificates to check it with can be used",
+                "it requests client certificates, but none of its CA certificates can be used to validate them",
             ),
         }
     }
 }
 
-/// In what listeners conflict.
+/// The property in which listeners conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ListenerConflict {
     /// They use one port with protocols that cannot share it.
     Protocol,
-    /// They have the same port, protocol and hostname.
+    /// They have the same port and hostname, and protocols that can share a port.
     Hostname,
 }
 
 impl ListenerConflict {
-    /// The Gateway API's word for it.
+    /// The reason as the Gateway API names it.
     pub fn reason(self) -> RefusalReason {
         match self {
             ListenerConflict::Protocol => RefusalReason::ProtocolConflict,
@@ -112,7 +122,7 @@ impl ListenerConflict {
     }
 }
 
-/// What a listener claims for itself. Displayed as ``port 80 (HTTP) for `example.com` ``.
+/// The port, protocol and hostname that a listener claims. Its `Display` is ``port 80 (HTTP) for `example.com` ``.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerClaim {
     /// The number of the port.
@@ -147,8 +157,8 @@ impl fmt::Display for ListenerClaim {
 /// Why a listener cannot use a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CertificateRefusal {
-    /// The certificate is of a kind that is no Secret.
-    InvalidKind(SmolStr),
+    /// The certificate is not a Secret.
+    InvalidKind(GroupKind),
     /// The Secret does not exist.
     NotFound(MissingObject),
     /// The Secret holds no PEM certificate.
@@ -156,16 +166,16 @@ pub enum CertificateRefusal {
         /// The Secret.
         secret: ObjectRef,
     },
-    /// The CA certificate is of a kind that is neither a ConfigMap nor a Secret.
-    InvalidAuthorityKind(SmolStr),
+    /// The CA certificate is neither a ConfigMap nor a Secret.
+    InvalidAuthorityKind(GroupKind),
     /// The CA certificate does not exist.
     AuthorityNotFound(MissingObject),
-    /// It is in another namespace, and no ReferenceGrant allows to refer to it.
+    /// It is in another namespace, and no ReferenceGrant allows the reference.
     NotGranted(MissingGrant),
 }
 
 impl CertificateRefusal {
-    /// The Gateway API's word for it.
+    /// The reason as the Gateway API names it.
     pub fn reason(&self) -> RefusalReason {
         match self {
             CertificateRefusal::InvalidKind(_)
@@ -181,11 +191,17 @@ impl CertificateRefusal {
 impl fmt::Display for CertificateRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CertificateRefusal::InvalidKind(kind) => write!(f, "a certificate must be a Secret, not a `{kind}`"),
+            CertificateRefusal::InvalidKind(kind) if kind.kind == "Secret" => {
+                write!(f, "the group of a Secret is empty, not `{}`", kind.group)
+            }
+            CertificateRefusal::InvalidKind(kind) => write!(f, "a certificate must be a Secret, not a `{}`", kind.kind),
             CertificateRefusal::NotFound(missing) | CertificateRefusal::AuthorityNotFound(missing) => missing.fmt(f),
             CertificateRefusal::NotPem { secret } => write!(f, "`tls.crt` of {secret} is not a PEM certificate"),
+            CertificateRefusal::InvalidAuthorityKind(kind) if ["ConfigMap", "Secret"].contains(&&*kind.kind) => {
+                write!(f, "the group of a {} is empty, not `{}`", kind.kind, kind.group)
+            }
             CertificateRefusal::InvalidAuthorityKind(kind) => {
-                write!(f, "a CA certificate must be a ConfigMap, not a `{kind}`")
+                write!(f, "a CA certificate must be a ConfigMap, not a `{}`", kind.kind)
             }
             CertificateRefusal::NotGranted(grant) => grant.fmt(f),
         }

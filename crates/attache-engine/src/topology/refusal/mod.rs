@@ -1,12 +1,12 @@
-//! Links that objects ask for and do not get: routes at their parents, rules at their backends, ListenerSets at their
-//! Gateway, listeners at their certificates.
+//! Refused links: of routes to their parents, of rules to their backends, of ListenerSets to their Gateway, of
+//! listeners to their certificates.
 //!
 //! ```text
 //! finding links ─→ StoredRefusal, kept by the topology ─→ RefusedLink with its RefusalCause ─→ reason and message
 //! ```
 //!
-//! A cause holds the facts as types. [`RefusalCause::reason`] gives the word of the Gateway API for it, and its `Display`
-//! the message for people.
+//! A cause holds the facts as types. [`RefusalCause::reason`] is the reason as the Gateway API names it, and its
+//! `Display` is the message for users.
 
 mod backend;
 mod delegation;
@@ -30,29 +30,29 @@ pub use parent::{ClosedListener, ListenerHostname, ParentRefusal};
 pub use reason::RefusalReason;
 pub(super) use stored::StoredRefusal;
 
-/// A link that an object asks for and does not get.
+/// A link that an object requests, and that is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RefusedLink {
     /// The node that would be the parent. It need not exist.
     pub parent: NodeRef,
-    /// The node that would be the child. It need not exist: for a backend that was refused, the route is the parent.
+    /// The node that would be the child. It need not exist: for a refused backend, the route is the parent.
     pub child: NodeRef,
-    /// Why the link is not made.
+    /// Why the link is refused.
     pub cause: RefusalCause,
-    /// The object that asks for the link.
+    /// The object that requests the link.
     pub by: ObjectId,
-    /// The field of that object that asks for it.
+    /// The field of that object that requests it.
     pub path: Path,
 }
 
 impl RefusedLink {
-    /// Why the link is not made, in the Gateway API's word.
+    /// The reason as the Gateway API names it.
     pub fn reason(&self) -> RefusalReason {
         self.cause.reason()
     }
 }
 
-/// Why a link is not made.
+/// Why a link is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RefusalCause {
     /// A route or a ListenerSet is not attached to its parent.
@@ -68,7 +68,7 @@ pub enum RefusalCause {
 }
 
 impl RefusalCause {
-    /// The Gateway API's word for this cause.
+    /// The reason as the Gateway API names it.
     pub fn reason(&self) -> RefusalReason {
         match self {
             RefusalCause::Parent(refusal) => refusal.reason(),
@@ -79,7 +79,7 @@ impl RefusalCause {
         }
     }
 
-    /// The ReferenceGrant that would allow the link, if that is what it lacks.
+    /// The ReferenceGrant that would allow the link, if only that is missing.
     pub fn missing_grant(&self) -> Option<&MissingGrant> {
         match self {
             RefusalCause::Backend(BackendRefusal::NotGranted(grant))
@@ -89,7 +89,7 @@ impl RefusalCause {
     }
 }
 
-/// The message for people.
+/// The message for users.
 impl fmt::Display for RefusalCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -132,8 +132,8 @@ impl From<CertificateRefusal> for RefusalCause {
     }
 }
 
-/// Every link that was refused, sorted by what people read. Of those that read the same only one is listed: an object may
-/// ask for a link twice.
+/// Every refused link, sorted by its displayed form. Of links that are displayed alike only one is listed: an object
+/// may request a link twice.
 pub(super) fn list(topology: &Topology, objects: &Objects) -> Vec<RefusedLink> {
     let text =
         |it: &RefusedLink| (it.parent.to_string(), it.child.to_string(), it.reason().as_str(), it.cause.to_string());

@@ -14,34 +14,36 @@ use crate::topology::namespaces::AllowedNamespaces;
 pub enum ParentRefusal {
     /// The parent does not exist, or is of a kind that cannot be a parent.
     NotFound(MissingObject),
-    /// The Gateway or ListenerSet has no listener of that name and port.
+    /// The Gateway or ListenerSet has no listener with this name and port.
     NoSuchListener {
         /// The Gateway or ListenerSet.
         parent: ObjectRef,
-        /// The name that the parentRef asks for.
+        /// The name in the parentRef.
         section: Option<SmolStr>,
-        /// The port that the parentRef asks for.
+        /// The port in the parentRef.
         port: Option<i64>,
         /// The listeners of the parent.
         existing: Shortlist<ListenerPort>,
     },
     /// The Service has no such port.
     NoSuchPort(MissingPort),
-    /// None of the listeners that the parentRef asks for allows the route.
+    /// No listener that the parentRef matches allows the route.
     NotAllowedByListeners(Shortlist<ClosedListener>),
-    /// The route has no hostname in common with the listeners that allow it.
+    /// The route shares no hostname with the listeners that allow it.
     NoCommonHostname {
         /// The hostnames of the route.
         hostnames: Shortlist<SmolStr>,
         /// The hostnames of the listeners.
         listeners: Shortlist<ListenerHostname>,
+        /// Whether they share a hostname that another listener on the port serves alone.
+        is_served_elsewhere: bool,
     },
     /// The parent is a route, and no rule of it delegates to the child.
     NotDelegated {
         /// The route that is named as the parent.
         parent: ObjectRef,
     },
-    /// An older route of the other kind has the hostname.
+    /// An older route of the other kind holds the hostname.
     Conflicted {
         /// The kind of the older route.
         older: RouteKind,
@@ -49,6 +51,11 @@ pub enum ParentRefusal {
         hostname: SmolStr,
         /// The listener that both attach to.
         listener: SmolStr,
+    },
+    /// The route is attached but not served: of several TCPRoutes or UDPRoutes on a listener, only the oldest is.
+    NotOldest {
+        /// The route that is served.
+        oldest: ObjectRef,
     },
     /// The Gateway does not allow ListenerSets from that namespace.
     ListenerSetNotAllowed {
@@ -60,7 +67,7 @@ pub enum ParentRefusal {
 }
 
 impl ParentRefusal {
-    /// The Gateway API's word for it.
+    /// The reason as the Gateway API names it.
     pub fn reason(&self) -> RefusalReason {
         match self {
             ParentRefusal::NotFound(_)
@@ -69,7 +76,7 @@ impl ParentRefusal {
             | ParentRefusal::NotDelegated { .. } => RefusalReason::NoMatchingParent,
             ParentRefusal::NotAllowedByListeners(_) => RefusalReason::NotAllowedByListeners,
             ParentRefusal::NoCommonHostname { .. } => RefusalReason::NoMatchingListenerHostname,
-            ParentRefusal::Conflicted { .. } => RefusalReason::Conflicted,
+            ParentRefusal::Conflicted { .. } | ParentRefusal::NotOldest { .. } => RefusalReason::Conflicted,
             ParentRefusal::ListenerSetNotAllowed { .. } => RefusalReason::NotAllowed,
         }
     }
@@ -92,7 +99,12 @@ impl fmt::Display for ParentRefusal {
                 }
                 if *more == 0 { Ok(()) } else { write!(f, "; and {more} more do not let it in") }
             }
-            ParentRefusal::NoCommonHostname { hostnames, listeners } => {
+            ParentRefusal::NoCommonHostname { hostnames, listeners, is_served_elsewhere: true } => {
+                let names = listeners.first.iter().map(|it| format!("`{}`", it.listener)).collect::<Vec<_>>();
+                write!(f, "another listener on the port serves its hostnames {hostnames}, not {}", names.join(", "))?;
+                if listeners.more == 0 { Ok(()) } else { write!(f, " and {} more", listeners.more) }
+            }
+            ParentRefusal::NoCommonHostname { hostnames, listeners, is_served_elsewhere: false } => {
                 write!(f, "its hostnames {hostnames} have nothing in common with those of the listeners, {listeners}")
             }
             ParentRefusal::NotDelegated { parent } => {
@@ -106,6 +118,9 @@ impl fmt::Display for ParentRefusal {
                     write!(f, "hostname `{hostname}`")?
                 }
                 write!(f, " on listener `{listener}`")
+            }
+            ParentRefusal::NotOldest { oldest } => {
+                write!(f, "the listener serves the older {oldest} only: their requests cannot be distinguished")
             }
             ParentRefusal::ListenerSetNotAllowed { gateway, allowed } => {
                 let from = allowed.describe(&gateway.namespace);
@@ -150,7 +165,7 @@ impl fmt::Display for ClosedListener {
     }
 }
 
-/// The hostname of a listener. Displayed as `*.example.com (http)`.
+/// The hostname of a listener. Its `Display` is `*.example.com (http)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerHostname {
     /// The name of the listener.

@@ -1,8 +1,8 @@
-//! The Gateway API's words for why something is not attached.
+//! The reasons of the Gateway API for refused links.
 
 use std::fmt;
 
-/// Why a link is not made, as conditions of the Gateway API say it.
+/// Why a link is refused, as a reason in a condition of the Gateway API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // The Gateway API documents them.
 pub enum RefusalReason {
@@ -27,7 +27,7 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    /// The word as it is written in a condition.
+    /// The reason as it is written in a condition.
     pub fn as_str(self) -> &'static str {
         match self {
             RefusalReason::BackendNotFound => "BackendNotFound",

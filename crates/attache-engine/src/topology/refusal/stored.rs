@@ -1,24 +1,25 @@
-//! Refusals as a topology keeps them: most are a position in the object that asks, and are explained when they are listed.
+//! Refusals as a topology stores them: most are an index into the object that requests the link, and are explained when
+//! they are listed.
 
 use super::{RefusalCause, RefusedLink};
 use crate::object::{ObjectId, Objects};
 use crate::topology::Topology;
-use crate::topology::links::{LinkContext, backends, routes};
+use crate::topology::links::{LinkContext, backends, routes, stream_routes};
 use crate::value::Path;
 
-/// What an object asks for and does not get.
+/// A refused link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoredRefusal {
-    /// The parentRef of a route at this position.
+    /// The parentRef of a route with this index.
     Parent(u32),
-    /// The backend that a rule names, at this position of this field.
+    /// The backend that a rule refers to, at this index of this field.
     Backend { rule: u32, field: &'static str, at: u32 },
-    /// A refusal that is rare, or that several objects decide together.
+    /// A refusal that is rare, or that depends on several objects.
     Explained(Box<RefusedLink>),
 }
 
 impl StoredRefusal {
-    /// Whether a route asks for a backend, and not for a parent.
+    /// Whether the link is one to a backend, not to a parent.
     pub fn is_of_backend(&self) -> bool {
         match self {
             StoredRefusal::Parent(_) => false,
@@ -44,10 +45,12 @@ impl StoredRefusal {
     }
 }
 
-/// All refusals of a topology, in no order that means anything.
+/// All refusals of a topology, unordered.
 pub fn explain_all<'t>(topology: &'t Topology, objects: &'t Objects) -> impl Iterator<Item = RefusedLink> + 't {
     let context = LinkContext::new(objects, topology);
     let by_object = topology.refusals.iter().enumerate().map(|(at, refusals)| (ObjectId(at as u32), refusals));
-    by_object
-        .flat_map(move |(by, refusals)| refusals.iter().filter_map(|it| it.explain(&context, by)).collect::<Vec<_>>())
+    let stored = by_object
+        .flat_map(move |(by, refusals)| refusals.iter().filter_map(|it| it.explain(&context, by)).collect::<Vec<_>>());
+    let idle = topology.idle_links.iter();
+    stored.chain(idle.filter_map(|(listener, route)| stream_routes::explain(objects, topology, *listener, *route)))
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a route with one rule and these backends is linked to, and why not to the others.
+/// The links and refusals of a route with one rule and these backends.
 fn with(backends: Json, others: Json) -> Shown {
     let mut docs = others;
     docs.as_array_mut().unwrap().extend([

@@ -8,7 +8,7 @@ fn route(namespace: &str, name: &str) -> Json {
     json!({"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": namespace, "name": name})
 }
 
-/// A route below `/x` that delegates no further.
+/// A route below `/x` that does not delegate.
 fn leaf(id: &str) -> Json {
     gw(id, json!({"rules": [{"matches": [{"path": {"value": "/x/y"}}]}]}))
 }
@@ -86,7 +86,7 @@ fn a_child_that_no_rule_delegates_to_is_refused() {
 
 #[test]
 fn a_circle_is_opened_where_it_comes_back_to_the_route_that_is_attached() {
-    // Alphabetically `root` is the last of the circle.
+    // Alphabetically, `root` is the last route of the cycle.
     let mut back = gw("HTTPRoute/b", to(&[route("a", "root")]));
     back["spec"]["parentRefs"] = json!([route("a", "a")]);
     let mut root = root(&[route("a", "a")]);

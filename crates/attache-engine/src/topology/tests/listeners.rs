@@ -88,9 +88,9 @@ fn of_clashing_listeners_the_gateway_comes_first_then_the_oldest_set() {
         [
             "Gateway/a/gw > ListenerSet/a/newer: ListenersNotValid: none of its listeners is valid",
             "Gateway/a/gw > ListenerSet/a/newest: ListenersNotValid: none of its listeners is valid",
-            "ListenerSet/a/newer > ListenerSet/a/newer#gateways: HostnameConflict: port 80 (HTTP) for `a.com` is taken by an older claim",
-            "ListenerSet/a/newer > ListenerSet/a/newer#x: HostnameConflict: port 80 (HTTP) for `x.com` is taken by an older claim",
-            "ListenerSet/a/newest > ListenerSet/a/newest#y: HostnameConflict: port 80 (HTTP) for `y.com` is taken by an older claim",
+            "ListenerSet/a/newer > ListenerSet/a/newer#gateways: HostnameConflict: an older listener already claims port 80 (HTTP) for `a.com`",
+            "ListenerSet/a/newer > ListenerSet/a/newer#x: HostnameConflict: an older listener already claims port 80 (HTTP) for `x.com`",
+            "ListenerSet/a/newest > ListenerSet/a/newest#y: HostnameConflict: an older listener already claims port 80 (HTTP) for `y.com`",
         ]
     );
     assert_eq!(shown.below("Gateway/a/gw"), ["Gateway/a/gw#http", "ListenerSet/a/older"]);
@@ -120,15 +120,36 @@ fn inside_one_gateway_no_clashing_listener_wins_but_routes_attach() {
         [
             "a: HostnameConflict: more than one listener of Gateway/a/gw claims port 80 (HTTP) for any hostname: none of them is served",
             "b: HostnameConflict: more than one listener of Gateway/a/gw claims port 80 (HTTP) for any hostname: none of them is served",
-            "c: ProtocolConflict: more than one listener of Gateway/a/gw claims port 90 (TCP): none of them is served",
-            "d: ProtocolConflict: more than one listener of Gateway/a/gw claims port 90 (TLS) for any hostname: none of them is served",
+            "c: ProtocolConflict: other listeners of Gateway/a/gw claim port 90, and TCP cannot share it with them: none of them is served",
+            "d: ProtocolConflict: other listeners of Gateway/a/gw claim port 90, and TLS cannot share it with them: none of them is served",
+            "g: ProtocolConflict: other listeners of Gateway/a/gw claim port 92, and HTTPS cannot share it with them: none of them is served",
+            "h: ProtocolConflict: other listeners of Gateway/a/gw claim port 92, and HTTP cannot share it with them: none of them is served",
             "i: UnsupportedProtocol: protocol `QUIC` is none of HTTP, HTTPS, TLS, TCP and UDP: no route can attach",
         ]
     );
     assert_eq!(shown.below("Gateway/a/gw#a"), ["HTTPRoute/a/r"]);
     let gateway = shown.topology.find(&shown.objects, &ObjectRef::new(api::GATEWAY_API, "Gateway", "a", "gw")).unwrap();
     let served = shown.topology.sections(gateway).map(|listener| shown.topology.served(listener));
-    assert_eq!(served.collect::<Vec<_>>(), [false, false, false, false, true, true, true, true, false]);
+    assert_eq!(served.collect::<Vec<_>>(), [false, false, false, false, true, true, false, false, false]);
+}
+
+#[test]
+fn a_protocol_of_the_controller_is_served_on_its_gateways() {
+    let refused = |class: &str| {
+        let spec =
+            json!({"gatewayClassName": class, "listeners": [{"name": "mesh", "port": 15008, "protocol": "HBONE"}]});
+        show(json!([gw("Gateway/gw", spec)])).refused
+    };
+    assert_eq!(refused("istio-waypoint"), [""; 0]);
+    // The class is unknown.
+    assert_eq!(refused("my-waypoints"), [""; 0]);
+    assert_eq!(
+        refused("nginx"),
+        [
+            "Gateway/a/gw > Gateway/a/gw#mesh: UnsupportedProtocol: protocol `HBONE` is none of HTTP, HTTPS, TLS, TCP and UDP: no route can attach",
+            "GatewayClass/nginx > Gateway/a/gw: ListenersNotValid: none of its listeners is valid",
+        ]
+    );
 }
 
 #[test]
@@ -235,7 +256,7 @@ fn a_listener_that_can_trust_no_client_is_not_served() {
         gw("Gateway/gw", json!({"tls": {"frontend": frontend}, "listeners": listeners})),
         manifest("v1", "ConfigMap/ca", json!(null)),
     ]));
-    let unusable = "NoValidCACertificate: it asks clients for a certificate, and none of the CA certificates to check it with can be used";
+    let unusable = "NoValidCACertificate: it requests client certificates, but none of its CA certificates can be used to validate them";
     assert_eq!(
         shown.refused,
         [

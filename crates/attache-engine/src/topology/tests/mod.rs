@@ -5,6 +5,7 @@ mod delegation;
 mod edit;
 mod listeners;
 mod properties;
+mod served;
 
 use serde_json::{Value as Json, json};
 
@@ -35,7 +36,7 @@ pub fn aged(mut doc: Json, day: u32) -> Json {
     doc
 }
 
-/// Every link and refusal, in words.
+/// Every link and refusal, as text.
 pub struct Shown {
     pub links: Vec<String>,
     pub refused: Vec<String>,
@@ -136,7 +137,7 @@ fn what_does_not_attach_says_why_in_the_order_of_the_gateway_api() {
     );
     assert_eq!(
         refused("HTTPRoute/b/r", json!({"parentRefs": [{"name": "gw", "namespace": "a"}]})),
-        "Gateway/a/gw > HTTPRoute/b/r: NotAllowedByListeners: listener `http` lets in routes from namespace `a` only; listener `tls` lets in TLSRoute only"
+        "Gateway/a/gw > HTTPRoute/b/r: NotAllowedByListeners: listener `http` lets in routes from namespace `a` only; listener `tls` lets in TLSRoute, TCPRoute only"
     );
     assert_eq!(
         refused("HTTPRoute/r", json!({"parentRefs": [{"name": "gw"}], "hostnames": ["x.com", "y.com"]})),

@@ -1,4 +1,4 @@
-//! The expected and the actual, side by side.
+//! The expected and the actual value, side by side.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -12,10 +12,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::render::Screen;
 use crate::render::style::{BAD, GOOD, HEAD, PLAIN, paint};
 
-/// Where the width of the terminal is not known.
+/// The width if that of the terminal is unknown.
 const USUAL_WIDTH: usize = 100;
 const INDENT: &str = "    ";
-/// How many places are listed.
+/// The number of differences that are listed.
 const SHOWN: usize = 5;
 
 pub fn write(expected: &Value, actual: &Value, screen: &mut Screen) -> io::Result<()> {
@@ -41,7 +41,7 @@ pub fn write(expected: &Value, actual: &Value, screen: &mut Screen) -> io::Resul
     Ok(())
 }
 
-/// Where the expected and the actual differ.
+/// The paths at which the expected and the actual value differ.
 pub fn places(mismatch: &Mismatch) -> String {
     let paths = mismatch.paths();
     let shown: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -51,7 +51,7 @@ pub fn places(mismatch: &Mismatch) -> String {
     }
 }
 
-/// Some lines, those that are too long in pieces.
+/// Some lines; long ones are broken.
 fn column(lines: &[&str], range: Range<usize>, width: usize) -> Vec<String> {
     lines[range].iter().flat_map(|line| pieces(line, width)).collect()
 }

@@ -1,4 +1,4 @@
-//! A report that build servers can read.
+//! A report in JUnit's format, which build servers read.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use attache_engine::policytest::{Mismatch, UnmetExpectation};
 use attache_engine::text::to_yaml;
 
 use super::difference::places;
-use super::{Case, CaseResult};
+use super::{CaseResult, TestCase};
 
-/// One suite for each file. Times are left out: the same tests make the same report.
-pub fn report(cases: &[Case]) -> String {
+/// One suite for each file. Times are left out, so that the same tests have the same report.
+pub fn report(cases: &[TestCase]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(out, "<testsuites {}>", counts(cases));
     for suite in cases.chunk_by(|a, b| Arc::ptr_eq(&a.file, &b.file)) {
@@ -22,13 +22,13 @@ pub fn report(cases: &[Case]) -> String {
     out + "</testsuites>\n"
 }
 
-fn counts(cases: &[Case]) -> String {
+fn counts(cases: &[TestCase]) -> String {
     let count = |result| cases.iter().filter(|case| case.result() == result).count();
     let (failed, broken) = (count(CaseResult::Failed), count(CaseResult::Broken));
     format!("tests=\"{}\" failures=\"{failed}\" errors=\"{broken}\"", cases.len())
 }
 
-fn test_case(case: &Case) -> String {
+fn test_case(case: &TestCase) -> String {
     let (name, file, line) = (escape(&case.name), escape(&case.file), case.place.line);
     let start = format!("    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\" line=\"{line}\"");
     let mut inside = String::new();
@@ -57,7 +57,7 @@ fn describe(failure: &UnmetExpectation) -> (String, String) {
     }
 }
 
-/// Text for XML, without the characters that it cannot have.
+/// Text for XML, without characters that are not allowed in it.
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for char in text.chars() {

@@ -20,10 +20,10 @@ use crate::render::{Screen, problem};
 use crate::source::{self, File};
 use crate::verdict::Verdict;
 
-/// Run PolicyTests: small worlds, and what must be in force in them
+/// Run PolicyTests: objects, and the policies that must be in force on them
 ///
-/// A PolicyTest says which objects there are and what must come of them. Folders are searched for files that have
-/// some; without any, the current folder is.
+/// A PolicyTest lists objects and the expected effective policies, statuses and responses. Folders are searched for files
+/// with PolicyTests; the default is the current folder.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +34,7 @@ pub struct TestCommand {
     /// Files and folders with tests, `-` for standard input
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
-    /// Only tests with this in their name
+    /// Only tests whose name contains this text
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// Also write a report in JUnit's format
@@ -42,8 +42,8 @@ pub struct TestCommand {
     junit: Option<PathBuf>,
 }
 
-/// One test, and what came of it.
-struct Case {
+/// One test, and its outcome.
+struct TestCase {
     file: Arc<str>,
     name: String,
     place: SourceLocation,
@@ -57,7 +57,7 @@ enum CaseResult {
     Broken,
 }
 
-impl Case {
+impl TestCase {
     fn result(&self) -> CaseResult {
         match &self.outcome {
             TestOutcome { problems, .. } if !problems.is_empty() => CaseResult::Broken,
@@ -72,7 +72,7 @@ impl TestCommand {
         let (documents, mut problems) = self.documents(global)?;
         let settings = Settings { infer_unlabelled: global.infer_unlabelled, ..Settings::default() };
         let (kinds, _) = built_in();
-        let cases: Vec<Case> =
+        let cases: Vec<TestCase> =
             documents.into_par_iter().map(|document| run(&document, &kinds, settings.clone())).collect();
         for case in &cases {
             show(case, global.quiet, screen)?;
@@ -101,7 +101,7 @@ impl TestCommand {
         }
     }
 
-    /// The tests that are meant, and what could not be read where tests may be.
+    /// The selected tests, and problems of files that may contain tests.
     fn documents(&self, global: &Global) -> Result<(Vec<Object>, Vec<Problem>), Failure> {
         let mut paths: Vec<PathBuf> = self.paths.iter().chain(&global.files).cloned().collect();
         if paths.is_empty() {
@@ -135,12 +135,12 @@ impl TestCommand {
     }
 }
 
-/// Whether what cannot be read may be a test. Other manifests in a folder with tests are none of our business.
+/// Whether an unreadable file may contain a test. Other manifests in a folder with tests are ignored.
 fn mentions_tests(file: &File) -> bool {
     fs::read(&*file.name).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("PolicyTest"))
 }
 
-fn run(document: &Object, built_in: &[PolicyKind], settings: Settings) -> Case {
+fn run(document: &Object, built_in: &[PolicyKind], settings: Settings) -> TestCase {
     let outcome = match policytest::read(document) {
         Err(problems) => TestOutcome { failures: Vec::new(), problems },
         Ok(test) => match files(&test) {
@@ -150,7 +150,7 @@ fn run(document: &Object, built_in: &[PolicyKind], settings: Settings) -> Case {
     };
     let source = &document.source;
     let place = document.locate(&Default::default()).unwrap_or_default();
-    Case { file: Arc::clone(&source.file), name: document.id.name.to_string(), place, outcome }
+    TestCase { file: Arc::clone(&source.file), name: document.id.name.to_string(), place, outcome }
 }
 
 /// The objects in the files that a test names.
@@ -168,7 +168,7 @@ fn files(test: &PolicyTest) -> Result<Vec<Object>, Vec<Problem>> {
     if problems.is_empty() { Ok(objects) } else { Err(problems) }
 }
 
-fn show(case: &Case, quiet: bool, screen: &mut Screen) -> std::io::Result<()> {
+fn show(case: &TestCase, quiet: bool, screen: &mut Screen) -> std::io::Result<()> {
     let (style, word) = match case.result() {
         CaseResult::Passed if quiet => return Ok(()),
         CaseResult::Passed => (GOOD, "ok"),
@@ -182,7 +182,7 @@ fn show(case: &Case, quiet: bool, screen: &mut Screen) -> std::io::Result<()> {
     Ok(())
 }
 
-fn show_unmet(case: &Case, unmet: &UnmetExpectation, screen: &mut Screen) -> std::io::Result<()> {
+fn show_unmet(case: &TestCase, unmet: &UnmetExpectation, screen: &mut Screen) -> std::io::Result<()> {
     let line = unmet.location.map_or_else(String::new, |place| format!(":{}", place.line));
     writeln!(screen, "  {} {}", paint(DIM, format!("{}{line}", case.file)), paint(HEAD, &unmet.about))?;
     match &unmet.mismatch {

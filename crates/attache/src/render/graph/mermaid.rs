@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use super::picture::Picture;
+use attache_answers::picture::Picture;
 use attache_answers::topology::TopologyGraph;
 
 /// For Mermaid, which GitHub and GitLab draw in Markdown.

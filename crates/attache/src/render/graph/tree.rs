@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use attache_answers::picture::is_minor;
 use attache_answers::scopes::cut;
 use attache_answers::topology::{GraphNode, RefusedEdge, TopologyGraph};
 use attache_engine::plural;
 use attache_engine::{Level, NodeRef};
 
-use super::is_minor;
 use crate::render::style::{BAD, DIM, HEAD, LOST_MARK, OBJECT, POLICY, paint};
 use crate::render::table::fold;
 use crate::render::{Screen, counted, some};
 
-/// How many children of one kind are shown before the rest is only counted.
+/// The number of children of one kind that are shown before the rest is only counted.
 const MOST: usize = 12;
 /// The same for the policies on one node.
 const MOST_POLICIES: usize = 3;
 
-/// Writes the tree. Unless `everything` is asked for, long lists are cut, and ports and unconnected objects are left
+/// Writes the tree. Unless `everything` is true, long lists are shortened, and ports and unconnected objects are left
 /// out.
 pub fn tree(graph: TopologyGraph, everything: bool, screen: &mut Screen) -> io::Result<()> {
     let graph = &graph.filtered(|node| everything || !is_minor(node));
@@ -82,7 +82,7 @@ struct Forest<'g> {
 struct TreeLine<'g> {
     branch: Branch<'g>,
     indent: String,
-    /// What comes between the indentation and the text.
+    /// The text between the indentation and the content.
     mark: &'static str,
     /// The Namespaces above.
     inside: Vec<usize>,
@@ -130,7 +130,7 @@ impl<'g> TreeLine<'g> {
 }
 
 impl<'g> Forest<'g> {
-    /// The nodes without parents; those that are not connected to anything are second.
+    /// The nodes without parents, and then those without any links.
     fn roots(&self) -> (Vec<usize>, Vec<usize>) {
         let nodes = self.graph.nodes.iter().enumerate();
         let roots = nodes.filter(|(i, node)| self.parents[*i].is_empty() && node.level != Some(Level::Namespace));
@@ -228,7 +228,7 @@ fn write_message(message: &str, indent: &str, screen: &mut Screen) -> io::Result
     Ok(())
 }
 
-/// What is refused by a parent that is not in the tree, most often because it does not exist.
+/// Links that are refused by a parent outside of the tree, most often because it does not exist.
 fn write_without_parent(graph: &TopologyGraph, screen: &mut Screen) -> io::Result<()> {
     if graph.refused.is_empty() {
         return Ok(());

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Longer than any machine needs, however busy it is.
+/// Longer than any machine needs, even under load.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A run on `manifests`, which is a copy of the bakery.
@@ -69,7 +69,7 @@ impl Run {
         self.wait_for_all(&[text]);
     }
 
-    /// The same for several, on both streams: there is no order between them.
+    /// The same for several texts, on both streams, in any order.
     pub fn wait_for_all(&mut self, texts: &[&str]) {
         let mut missing = texts.to_vec();
         while !missing.is_empty() {
@@ -85,7 +85,7 @@ impl Run {
         self.transcript[usize::from(is_error)] += &format!("{}\n", line.replace('\x1b', "␛"));
     }
 
-    /// Interrupts it, and gives all that it printed.
+    /// Interrupts it, and returns everything that it printed.
     pub fn end(mut self) -> String {
         self.interrupt();
         let [out, err] = &self.transcript;
@@ -102,7 +102,7 @@ impl Run {
         }
     }
 
-    /// Interrupts it, and gives the folder for another run.
+    /// Interrupts it, and returns the folder for another run.
     pub fn end_and_keep(mut self, printed: &mut Vec<String>) -> TempDir {
         let empty = tempfile::tempdir().expect("a folder");
         let folder = std::mem::replace(&mut self.folder, empty);
@@ -137,7 +137,7 @@ impl Run {
         text.replace(line, &format!("      attempts: {attempts}"))
     }
 
-    /// Makes a difference that is easy to recognise.
+    /// Makes a change that is easy to recognise.
     pub fn change_attempts(&mut self, attempts: u32) {
         self.write("policies.yaml", &self.with_attempts(attempts));
         self.wait_for(&format!("→ {attempts}"));
