@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use attache_engine::{ChainId, FoldOutcome, Model, NodeId, Path, PolicyId};
+use attache_engine::{ChainId, FoldOutcome, Model, NodeId, Path, PolicyId, TargetsWithChains};
 use serde::Serialize;
 
 use crate::scopes::common_kind;
@@ -41,17 +41,13 @@ pub struct RuleCounts {
 /// The coverage of every policy of one kind, or of one of them.
 pub(crate) fn coverage(snapshot: &Snapshot, model: &Model, only: Option<PolicyId>) -> HashMap<PolicyId, Coverage> {
     let view = snapshot.engine.view();
-    // Targets with the same chains are counted together: there are few such sets of chains, and many targets.
-    let mut by_chains: HashMap<&[(ChainId, u64)], Vec<NodeId>> = HashMap::new();
-    for target in model.effective_targets(view) {
-        by_chains.entry(model.chains_at(view, target)).or_default().push(target);
-    }
     let is_wanted = |policy: PolicyId| only.is_none_or(|only| only == policy);
     let mut targets: HashMap<PolicyId, Targets> = HashMap::new();
     let mut chains: BTreeSet<ChainId> = BTreeSet::new();
-    for (set, nodes) in &by_chains {
+    // Targets with the same chains are counted together.
+    for TargetsWithChains { chains: common, targets: nodes } in model.targets_by_chains(view) {
         let mut here: HashMap<PolicyId, bool> = HashMap::new();
-        for (chain, _) in *set {
+        for (chain, _) in common {
             chains.insert(*chain);
             let outcomes = model.effective(view, *chain).outcomes.iter();
             for (policy, outcome) in outcomes.filter(|(it, outcome)| is_wanted(*it) && outcome.unhandled.is_none()) {

@@ -66,6 +66,7 @@
 pub mod audit;
 pub mod change;
 mod coverage;
+mod descendants;
 pub mod describe;
 mod document;
 pub mod effective;

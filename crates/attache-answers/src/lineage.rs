@@ -1,5 +1,6 @@
 //! The ancestors and descendants of an object, level by level, with the policies on them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_engine::{Level, NodeId, NodeRef, ObjectRef, PolicyId};
@@ -74,27 +75,38 @@ pub fn lineage(snapshot: &Snapshot, query: &LineageQuery) -> Result<Lineage, Que
     let topology = snapshot.engine.topology();
     let here = snapshot.nodes(&object);
     let level = |node: NodeId| topology[node].level;
-    let mut steps: BTreeMap<(Position, Level), Vec<NodeId>> = BTreeMap::new();
-    let mut add = |position: Position, nodes: &BTreeSet<NodeId>| {
-        for node in nodes.iter().filter(|node| level(**node) != Level::Namespace && !here.contains(node)) {
-            steps.entry((position, level(*node))).or_default().push(*node);
-        }
-    };
-    add(Position::Above, &topology.above(here.iter().copied()));
-    add(Position::Below, &topology.below(here.iter().copied()));
-    for node in &here {
-        steps.entry((Position::Here, level(*node))).or_default().push(*node);
+    let mut steps: BTreeMap<(Position, Level), Cow<'_, [NodeId]>> = BTreeMap::new();
+    let above = topology.above(here.iter().copied());
+    let above = above.iter().map(|node| (Position::Above, *node)).filter(|(_, node)| !here.contains(node));
+    for (position, node) in above.chain(here.iter().map(|node| (Position::Here, *node))) {
+        steps.entry((position, level(node))).or_default().to_mut().push(node);
     }
+    let below = snapshot.descendants(&here);
+    for (level, nodes) in &below.by_level {
+        // A Service can be the backend of its own routes.
+        let others = match here.iter().any(|node| nodes.binary_search(node).is_ok()) {
+            true => nodes.iter().copied().filter(|node| !here.contains(node)).collect(),
+            false => Cow::Borrowed(nodes.as_slice()),
+        };
+        steps.insert((Position::Below, *level), others);
+    }
+    steps.retain(|(_, level), nodes| *level != Level::Namespace && !nodes.is_empty());
     let mut attached: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
     for attachment in snapshot.engine.attachments().attached() {
         attached.entry(attachment.node).or_default().push(attachment.policy);
     }
+    // `nodes` are sorted.
     let step = |position: Position, nodes: &[NodeId]| {
-        let with_policies = nodes.iter().filter(|node| attached.contains_key(node));
-        let others = nodes.iter().filter(|node| !attached.contains_key(node));
-        let named = with_policies.chain(others).take(cut(nodes.len(), query.names)).map(|node| LineageNode {
-            node: snapshot.node_ref(*node),
-            policies: attached.get(node).map(|policies| snapshot.policy_refs(policies)).unwrap_or_default(),
+        let mut with_policies: Vec<NodeId> = match nodes.len() <= attached.len() {
+            true => nodes.iter().copied().filter(|node| attached.contains_key(node)).collect(),
+            false => attached.keys().copied().filter(|node| nodes.binary_search(node).is_ok()).collect(),
+        };
+        with_policies.sort_unstable();
+        let others = nodes.iter().copied().filter(|node| !attached.contains_key(node));
+        let named = with_policies.into_iter().chain(others).take(cut(nodes.len(), query.names));
+        let named = named.map(|node| LineageNode {
+            node: snapshot.node_ref(node),
+            policies: attached.get(&node).map(|policies| snapshot.policy_refs(policies)).unwrap_or_default(),
         });
         let kind = nodes.first().map(|node| snapshot.node_kind(*node)).unwrap_or_default();
         LineageStep { kind, position, count: nodes.len(), nodes: named.collect() }
@@ -103,13 +115,17 @@ pub fn lineage(snapshot: &Snapshot, query: &LineageQuery) -> Result<Lineage, Que
     let is_told = |namespace: &NodeId| attached.contains_key(namespace) || Some(*namespace) == own_namespace;
     let mut found = Vec::new();
     let mut told: BTreeSet<NodeId> = BTreeSet::new();
-    for ((position, _), nodes) in &steps {
+    for ((position, level), nodes) in &steps {
         // A Namespace is above the highest objects in it.
-        let namespaces = nodes.iter().filter_map(|node| topology.namespace(*node)).filter(is_told);
-        let namespaces: BTreeSet<NodeId> = namespaces.filter(|namespace| told.insert(*namespace)).collect();
+        let namespaces: BTreeSet<NodeId> = match (position, below.namespaces.get(level)) {
+            (Position::Below, Some(namespaces)) => namespaces.clone(),
+            _ => nodes.iter().filter_map(|node| topology.namespace(*node)).collect(),
+        };
+        let namespaces = namespaces.into_iter().filter(is_told).filter(|namespace| told.insert(*namespace));
+        let namespaces: Vec<NodeId> = namespaces.collect();
         if !namespaces.is_empty() {
             let position = if *position == Position::Below { Position::Below } else { Position::Above };
-            found.push(step(position, &Vec::from_iter(namespaces)));
+            found.push(step(position, &namespaces));
         }
         found.push(step(*position, nodes));
     }

@@ -202,12 +202,24 @@ impl ReachPartDocument {
 }
 
 /// The number of nodes of each kind, the highest level first.
-pub(crate) fn node_counts(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeCount> {
+pub(crate) fn node_counts<'n>(snapshot: &Snapshot, nodes: impl IntoIterator<Item = &'n NodeId>) -> Vec<NodeCount> {
     let topology = snapshot.engine.topology();
     let mut by_level: HashMap<(Level, &str), (NodeId, usize)> = HashMap::new();
+    // Most neighbours are alike.
+    let mut alike: Option<((Level, &str), NodeId, usize)> = None;
     for node in nodes {
-        let kind = topology.id(snapshot.engine.objects(), *node).kind.as_str();
-        by_level.entry((topology[*node].level, kind)).or_insert((*node, 0)).1 += 1;
+        let key = (topology[*node].level, topology.id(snapshot.engine.objects(), *node).kind.as_str());
+        match &mut alike {
+            Some((last, _, count)) if *last == key => *count += 1,
+            _ => {
+                if let Some((key, node, count)) = alike.replace((key, *node, 1)) {
+                    by_level.entry(key).or_insert((node, 0)).1 += count;
+                }
+            }
+        }
+    }
+    if let Some((key, node, count)) = alike {
+        by_level.entry(key).or_insert((node, 0)).1 += count;
     }
     let mut counts: BTreeMap<String, (Level, usize)> = BTreeMap::new();
     for ((level, _), (node, number)) in by_level {

@@ -1,16 +1,17 @@
 //! The state that questions concern.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use attache_engine::Engine;
 use attache_engine::kinds::{KindId, PolicyKind, Settings, built_in};
 use attache_engine::nearest;
 use attache_engine::text::described_kind;
+use attache_engine::{Engine, Unknown};
 use attache_engine::{GroupKind, Object, ObjectRef, Objects, PolicyId, Problem};
 use attache_engine::{Level, NodeId, NodeRef, TargetStatus};
 use smol_str::SmolStr;
 
+use crate::descendants::Descendants;
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
 
@@ -23,25 +24,73 @@ pub struct Snapshot {
     pub problems: Arc<[Problem]>,
     /// Whether documents leave out the values that a PolicyKind lists under `redact`.
     pub(crate) redacts: bool,
-    target_statuses: Arc<OnceLock<Vec<TargetStatus>>>,
+    shared: Arc<Shared>,
 }
+
+/// What several answers need, computed once.
+#[derive(Debug, Default)]
+struct Shared {
+    target_statuses: OnceLock<Vec<TargetStatus>>,
+    rejected: OnceLock<Vec<PolicyId>>,
+    unknown: OnceLock<Vec<Unknown>>,
+    descendants: Mutex<HashMap<Vec<NodeId>, Arc<Descendants>>>,
+}
+
+/// The number of descendants from which on they are kept, and the number of objects whose descendants are kept.
+const MANY_DESCENDANTS: usize = 2_000;
+const MOST_KEPT: usize = 100;
 
 impl Snapshot {
     /// The state of an engine whose input was read with these problems.
     pub fn new(engine: Arc<Engine>, problems: Vec<Problem>) -> Snapshot {
-        Snapshot { engine, problems: problems.into(), redacts: false, target_statuses: Arc::default() }
+        Snapshot { engine, problems: problems.into(), redacts: false, shared: Arc::default() }
     }
 
-    /// Computes which policies affect each node, once for all answers. Without it, each answer computes what it needs,
-    /// which takes long for objects that have many others below them.
-    pub fn prepare_target_statuses(&self) {
+    /// Computes what many answers need: which policies affect each node, which are rejected, and what is below each
+    /// GatewayClass. Without it, each answer computes what it needs, which takes long for objects that have many others
+    /// below them.
+    pub fn prepare(&self) {
         let statuses = || self.engine.rolled_up(self.engine.target_statuses());
-        self.target_statuses.get_or_init(statuses);
+        self.shared.target_statuses.get_or_init(statuses);
+        self.rejected_policies();
+        self.unknown();
+        let topology = self.engine.topology();
+        for (class, _) in topology.nodes().filter(|(_, node)| node.level == Level::GatewayClass) {
+            self.descendants(&[class]);
+        }
     }
 
     /// The status of every node, in the order of ids, with sections rolled up, if it is prepared.
     pub(crate) fn target_statuses(&self) -> Option<&[TargetStatus]> {
-        self.target_statuses.get().map(Vec::as_slice)
+        self.shared.target_statuses.get().map(Vec::as_slice)
+    }
+
+    /// The policies that are not accepted on one of their targets, in the order of names.
+    pub(crate) fn rejected_policies(&self) -> &[PolicyId] {
+        self.shared.rejected.get_or_init(|| {
+            let policies = self.engine.policies().map(|(policy, _)| policy);
+            policies.filter(|policy| !self.engine.refusals(*policy).is_empty()).collect()
+        })
+    }
+
+    /// Everything that is not in the input and could change answers.
+    pub(crate) fn unknown(&self) -> &[Unknown] {
+        self.shared.unknown.get_or_init(|| self.engine.unknown())
+    }
+
+    /// Everything below some nodes.
+    pub(crate) fn descendants(&self, nodes: &[NodeId]) -> Arc<Descendants> {
+        let kept = || self.shared.descendants.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept().get(nodes) {
+            return Arc::clone(known);
+        }
+        let children = nodes.iter().flat_map(|node| self.engine.topology().children(*node));
+        let found = Arc::new(Descendants::new(self, children.copied()));
+        let mut kept = kept();
+        if found.len() >= MANY_DESCENDANTS && kept.len() < MOST_KEPT {
+            kept.insert(nodes.to_vec(), Arc::clone(&found));
+        }
+        found
     }
 
     /// A state without objects. It has the built-in policy kinds.

@@ -101,8 +101,9 @@ pub fn topology(snapshot: &Snapshot, query: &TopologyQuery) -> Result<TopologyGr
 /// `nodes` with their ancestors and descendants, parents first.
 fn around(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
     let topology = snapshot.engine.topology();
-    let (above, below) = (topology.above(nodes.iter().copied()), topology.below(nodes.iter().copied()));
-    topology.order().iter().copied().filter(|node| above.contains(node) || below.contains(node)).collect()
+    let mut around = topology.above(nodes.iter().copied());
+    around.append(&mut topology.below(nodes.iter().copied()));
+    topology.in_order(around)
 }
 
 impl TopologyGraph {

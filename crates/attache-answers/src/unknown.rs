@@ -45,10 +45,10 @@ impl Snapshot {
     /// The policies of unknown kinds that target an object.
     pub(crate) fn unknown_policies_on(&self, object: &ObjectRef) -> Vec<ObjectRef> {
         let mut found = Vec::new();
-        for unknown in self.engine.unknown() {
+        for unknown in self.unknown() {
             if let Unknown::PolicyKind { policies, .. } = unknown {
-                let on_object = policies.into_iter().filter(|it| it.targets.contains(object));
-                found.extend(on_object.map(|it| it.policy));
+                let on_object = policies.iter().filter(|it| it.targets.contains(object));
+                found.extend(on_object.map(|it| it.policy.clone()));
             }
         }
         found
@@ -65,6 +65,6 @@ impl Snapshot {
             topology.above(nodes.iter().copied()).into_iter().chain(topology.below(nodes)).collect();
         let names: BTreeSet<&ObjectRef> = around.iter().map(|node| topology.id(engine.objects(), *node)).collect();
         let concerns = |unknown: &Unknown| unknown.objects().into_iter().any(|it| names.contains(it));
-        engine.unknown().into_iter().filter(concerns).collect()
+        self.unknown().iter().filter(|unknown| concerns(unknown)).cloned().collect()
     }
 }

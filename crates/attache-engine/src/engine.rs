@@ -24,7 +24,7 @@ use crate::order::{self, Stack};
 use crate::policy::{Policies, Policy, PolicyId};
 use crate::problem::Problem;
 use crate::topology::api::{GATEWAY_API, RouteKind};
-use crate::topology::{NodeId, Topology};
+use crate::topology::{Level, NodeId, Topology};
 
 pub use builder::EngineBuilder;
 pub use queries::ScopedPolicy;
@@ -173,6 +173,14 @@ impl Engine {
 
     /// All models, restricted to some nodes and their dependencies. This is faster than building them for all nodes.
     pub fn models_at(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Model> {
+        let Some(built) = self.models.built() else { return self.models_with_targets(nodes) };
+        let is_backend = |node: &NodeId| matches!(self.topology()[*node].level, Level::Backend | Level::BackendPort);
+        let backends: Arc<[NodeId]> = nodes.into_iter().filter(is_backend).collect();
+        built.iter().map(|model| model.with_backends_among(&backends)).collect()
+    }
+
+    /// All models. Those that are not built yet are restricted to some nodes and their dependencies.
+    pub fn models_with_targets(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Model> {
         self.models.restricted_to(&self.parts, || self.topology().leading_to(nodes).into(), |_| true)
     }
 

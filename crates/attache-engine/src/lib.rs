@@ -81,7 +81,7 @@ pub use fold::{
 pub use handling::UnhandledRoot;
 pub use incremental::{Edit, IncrementalEngine, NeedsRebuild, Report};
 pub use level::Level;
-pub use model::{Model, Scope, ScopeRef};
+pub use model::{Model, Scope, ScopeRef, TargetsWithChains};
 pub use names::{KindQuery, known_kinds, nearest, plural, qualified};
 pub use object::{GroupKind, Object, ObjectError, ObjectId, ObjectRef, Objects, Source, SourceLocation, SourceMap};
 pub use object_merge::Merged;

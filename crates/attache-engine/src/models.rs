@@ -82,6 +82,11 @@ impl Models {
         self.all.get_or_init(|| self.lazy.iter().map(|it| self.build(it, parts).clone()).collect())
     }
 
+    /// All models, if they are built.
+    pub fn built(&self) -> Option<&[Model]> {
+        self.all.get().map(|all| &**all)
+    }
+
     /// The model of one kind.
     pub fn get(&self, parts: &EngineParts, kind: KindId) -> Option<&Model> {
         let leader = parts.kinds.leader(kind);
@@ -109,7 +114,7 @@ impl Models {
         nodes: impl FnOnce() -> Arc<[NodeId]>,
         is_wanted: impl Fn(KindId) -> bool,
     ) -> Vec<Model> {
-        if let Some(all) = self.all.get() {
+        if let Some(all) = self.built() {
             return all.iter().filter(|model| is_wanted(model.id)).cloned().collect();
         }
         let nodes = nodes();

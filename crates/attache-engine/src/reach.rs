@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
 use crate::fold::Superseded;
-use crate::model::{Model, Scope, stack_node};
+use crate::model::{Model, Scope, TargetsWithChains, stack_node};
 use crate::policy::PolicyId;
 use crate::topology::NodeId;
 use crate::value::Path;
@@ -46,19 +46,19 @@ impl Engine {
     /// The reach of a policy, or of one rule of it. A rule is a dotted path, or the last name of one.
     pub fn reach(&self, policy: PolicyId, rule: Option<&str>) -> Reach {
         let Some(model) = self.model(self.policy(policy).kind) else { return Reach::default() };
-        let (mut affected, mut divided) = (BTreeSet::new(), BTreeSet::new());
+        let (mut affected, mut divided) = (Vec::new(), BTreeSet::new());
         let mut parts: BTreeMap<ChainId, ReachPart> = BTreeMap::new();
-        for target in model.effective_targets(self.view()) {
-            let chains = model.chains_at(self.view(), target).iter();
-            let count = chains.clone().filter(|(chain, _)| is_in_chain(model, *chain, policy)).count();
-            if count == 0 {
+        for TargetsWithChains { chains, mut targets } in model.targets_by_chains(self.view()) {
+            let reached = chains.iter().map(|(chain, _)| *chain).filter(|chain| is_in_chain(model, *chain, policy));
+            let reached: Vec<ChainId> = reached.collect();
+            if reached.is_empty() {
                 continue;
             }
-            if count < chains.len() {
-                divided.insert(target);
+            if reached.len() < chains.len() {
+                divided.extend(&targets);
             }
-            model.scopes(self.view(), target, &mut |scope| {
-                if !is_in_chain(model, scope.chain, policy) {
+            let mut add = |scope: Scope| {
+                if !reached.contains(&scope.chain) {
                     return;
                 }
                 let part = parts.entry(scope.chain).or_insert_with(|| self.part(model, scope.chain, policy, rule));
@@ -66,17 +66,21 @@ impl Engine {
                     let first =
                         scope.nodes.iter().position(|node| is_on_node(model, stack_node(self.view(), *node), policy));
                     let first = first.unwrap_or(scope.nodes.len());
-                    affected.extend(&scope.nodes[first..]);
+                    affected.extend_from_slice(&scope.nodes[first..]);
                 }
                 part.scopes.push(scope);
-            });
+            };
+            targets.sort_unstable();
+            targets.into_iter().for_each(|target| model.scopes(self.view(), target, &mut add));
         }
+        affected.sort_unstable();
+        affected.dedup();
         let parts = parts.into_values().filter(|part| !(part.in_force.is_empty() && part.lost.is_empty()));
         let parts = merged(parts);
         let mut ends: Vec<NodeId> = parts.iter().flat_map(ReachPart::ends).collect();
         ends.sort_unstable();
         divided.extend(ends.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
-        Reach { affected: affected.into_iter().collect(), parts, divided }
+        Reach { affected, parts, divided }
     }
 
     fn part(&self, model: &Model, chain: ChainId, policy: PolicyId, rule: Option<&str>) -> ReachPart {
@@ -98,13 +102,11 @@ fn merged(parts: impl Iterator<Item = ReachPart>) -> Vec<ReachPart> {
     let mut found: Vec<ReachPart> = Vec::new();
     for part in parts {
         match found.iter_mut().find(|it| it.in_force == part.in_force && it.lost == part.lost) {
-            Some(same) => {
-                same.scopes.extend(part.scopes);
-                same.scopes.sort_by_key(Scope::end);
-            }
+            Some(same) => same.scopes.extend(part.scopes),
             None => found.push(part),
         }
     }
+    found.iter_mut().for_each(|part| part.scopes.sort_by_key(Scope::end));
     found
 }
 

@@ -197,7 +197,7 @@ impl PageState {
             state.summary();
             state.matrix();
             state.policies();
-            state.snapshot.prepare_target_statuses();
+            state.snapshot.prepare();
         });
     }
 

@@ -1,6 +1,7 @@
 //! Everything about one object that is not a policy.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use attache_engine::{
     ChainId, GroupKind, Level, Link, Model, NodeId, NodeRef, ObjectRef, PolicyId, Scope, TargetStatus, Value,
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use super::About;
 use super::problems::problems;
+use crate::descendants::Descendants;
 use crate::document::is_true;
 use crate::effective::{OriginDocument, origins};
 use crate::lint::FindingDocument;
@@ -142,16 +144,29 @@ impl ObjectDescription {
         let topology = snapshot.engine.topology();
         let nodes = snapshot.nodes(&object);
         let children = children(snapshot, &nodes);
-        let below = topology.below(children.iter().copied());
-        let models = snapshot.engine.models_at(below.iter().chain(&nodes).copied());
+        let is_namespace = nodes.iter().any(|node| topology[*node].level == Level::Namespace);
+        let below = match is_namespace {
+            true => Arc::new(Descendants::new(snapshot, children.iter().copied())),
+            false => snapshot.descendants(&nodes),
+        };
         let focus = Focus::on(snapshot, &object);
+        let all = below.iter().chain(nodes.iter().copied());
+        let models = match focus {
+            // Only effective targets below it matter, and never backends below those.
+            Focus::At(_) => snapshot.engine.models_with_targets(all),
+            _ => snapshot.engine.models_at(all),
+        };
         let answers: Vec<SameEffective> =
             models.iter().flat_map(|model| answers(snapshot, model, &focus, &nodes)).collect();
         let reached = answers.iter().filter(|it| it.is_reached(snapshot));
         let chains = reached.flat_map(|it| it.chains.iter().map(|chain| (it.model, *chain)));
         let mut outcomes = outcomes(snapshot, chains);
-        if let Focus::At(_) = focus {
-            let mut below = outcomes_at(snapshot, &models, below.iter().chain(&nodes).copied());
+        if let Focus::At(_) = focus
+            && !outcomes.is_empty()
+        {
+            let targets: BTreeSet<NodeId> = outcomes.keys().map(|(_, target)| *target).collect();
+            let nodes = below.iter().chain(nodes.iter().copied());
+            let mut below = outcomes_at(snapshot, &models, nodes, &targets);
             outcomes.iter_mut().for_each(|(at, outcome)| *outcome = below.remove(at).unwrap_or_default());
         }
         let own: BTreeSet<NodeId> =
@@ -159,11 +174,10 @@ impl ObjectDescription {
         let attached = snapshot.engine.attachments().attached().filter(|it| own.contains(&it.node));
         let attached: BTreeSet<(PolicyId, NodeId)> = attached.map(|it| (it.policy, it.node)).collect();
         let others = outcomes.keys().filter(|at| !attached.contains(at));
-        let (lower, inherited): (Vec<_>, Vec<_>) = others.partition(|(_, target)| below.contains(target));
+        let (lower, inherited): (Vec<_>, Vec<_>) = others.partition(|(_, target)| below.contains(snapshot, *target));
         let effects = |all: Vec<&(PolicyId, NodeId)>| {
             all.into_iter().map(|at| PolicyEffect::new(snapshot, *at, outcomes.get(at))).collect()
         };
-        let below_nodes: Vec<NodeId> = below.iter().copied().collect();
         let parents: Vec<NodeId> = nodes.iter().flat_map(|node| topology.parents(*node)).copied().collect();
         ObjectDescription {
             parents: snapshot.node_refs(&parents),
@@ -177,7 +191,7 @@ impl ObjectDescription {
             effective: answers.iter().map(|answer| DescribedEffective::new(snapshot, answer)).collect(),
             conditions: conditions(snapshot, &models, &nodes, &below),
             problems: problems(snapshot, &object),
-            below_counts: node_counts(snapshot, &below_nodes),
+            below_counts: below.counts.clone(),
             hands_down: matches!(focus, Focus::At(_)),
             policies_in_input: snapshot.engine.policies().len(),
             unknown_policies: snapshot.unknown_policies_on(&object.object),
@@ -291,13 +305,20 @@ impl DescribedEffective {
     }
 }
 
-/// The outcomes of policies at the effective targets among some nodes.
-fn outcomes_at(snapshot: &Snapshot, models: &[Model], nodes: impl Iterator<Item = NodeId> + Clone) -> EffectsHere {
+/// The outcomes of the policies on `targets` at the effective targets among some nodes.
+fn outcomes_at(
+    snapshot: &Snapshot,
+    models: &[Model],
+    nodes: impl Iterator<Item = NodeId> + Clone,
+    targets: &BTreeSet<NodeId>,
+) -> EffectsHere {
     let view = snapshot.engine.view();
     let chains = models.iter().flat_map(|model| {
-        let targets = nodes.clone().filter(|node| model.is_effective_target(view, *node));
-        let chains = targets.flat_map(|target| model.chains_at(view, target)).map(|(chain, _)| *chain);
-        chains.collect::<HashSet<ChainId>>().into_iter().map(move |chain| (model, chain))
+        let groups = model.targets_among(view, nodes.clone());
+        let chains = groups.iter().flat_map(|it| it.chains).map(|(chain, _)| *chain);
+        let is_on = |chain: &ChainId| model.links(*chain).filter_map(Link::node).any(|node| targets.contains(&node));
+        let chains: HashSet<ChainId> = chains.filter(is_on).collect();
+        chains.into_iter().map(move |chain| (model, chain))
     });
     outcomes(snapshot, chains)
 }
@@ -343,13 +364,16 @@ fn conditions(
     snapshot: &Snapshot,
     models: &[Model],
     nodes: &[NodeId],
-    below: &BTreeSet<NodeId>,
+    below: &Descendants,
 ) -> Vec<ConditionDocument> {
     let is_here = |status: &TargetStatus| nodes.contains(&status.target);
     let statuses: Vec<TargetStatus> = match snapshot.target_statuses() {
-        Some(all) => all.iter().filter(|status| is_here(status)).cloned().collect(),
+        Some(all) => {
+            let position = |node: &NodeId| all.binary_search_by_key(node, |status| status.target);
+            nodes.iter().filter_map(|node| Some(all[position(node).ok()?].clone())).collect()
+        }
         None => {
-            let within = below.iter().chain(nodes).copied().collect();
+            let within = below.iter().chain(nodes.iter().copied()).collect();
             let among = snapshot.engine.rolled_up(snapshot.engine.target_statuses_within(models, &within));
             among.into_iter().filter(is_here).collect()
         }

@@ -21,8 +21,7 @@ pub fn problems(snapshot: &Snapshot, object: &NodeRef) -> Vec<FindingDocument> {
     let refused = topology.refused(objects).iter().filter(is_about);
     let refused: Vec<_> = refused.map(|it| (it.by, &it.path)).collect();
     let above = with_ancestors(snapshot, object);
-    let policies = engine.policies().map(|(policy, _)| policy);
-    let rejected = policies.filter(|policy| !engine.refusals(*policy).is_empty() && targets(snapshot, *policy, &above));
+    let rejected = snapshot.rejected_policies().iter().filter(|policy| targets(snapshot, **policy, &above));
     let mut concerned: BTreeSet<ObjectId> = rejected.map(|policy| policy.0).collect();
     concerned.extend(objects.find(&object.object));
     let all = concerned.iter().copied().chain(refused.iter().map(|(by, _)| *by)).collect();

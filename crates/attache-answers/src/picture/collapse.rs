@@ -1,12 +1,17 @@
 //! Makes large pictures readable by merging nodes that differ only in their names.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+use attache_engine::NodeRef;
 
 use super::{Picture, PictureLink, PictureNode};
 
 /// The appearance of a node: its kind, the kinds of its policies, its neighbours above or below, and whether they were
 /// refused.
-type Look<'p> = (String, Vec<&'p str>, Vec<(usize, Option<&'static str>)>, usize);
+type Look<'p> = (Kind<'p>, Vec<&'p str>, Vec<(usize, Option<&'static str>)>, usize);
+
+/// The kind of a node: that of its object, and whether it is a section.
+type Kind<'p> = (&'p str, &'p str, bool);
 
 /// What nodes must have in common to be drawn as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +34,12 @@ pub fn collapse(picture: &Picture, similarity: Similarity) -> Picture {
 }
 
 fn collapse_by<'p>(picture: &'p Picture, place: impl Fn(&'p PictureNode) -> &'p str) -> Picture {
-    let mut known: BTreeMap<(String, &str, bool), usize> = BTreeMap::new();
+    let mut known: HashMap<(Kind<'_>, &str, bool), usize> = HashMap::new();
     let mut small = Picture::default();
     let mut groups: Vec<usize> = Vec::with_capacity(picture.nodes.len());
     for node in &picture.nodes {
         let has_policies = !node.node.policies.is_empty();
-        let group = *known.entry((node.node.kind(), place(node), has_policies)).or_insert(small.nodes.len());
+        let group = *known.entry((kind(node), place(node), has_policies)).or_insert(small.nodes.len());
         small.add(group, node);
         groups.push(group);
     }
@@ -47,7 +52,7 @@ fn collapse_shapes(picture: &Picture) -> Picture {
     let (above, below) = picture.both_ways();
     let shapes = shapes(picture, &below);
     let mut groups: Vec<usize> = Vec::with_capacity(picture.nodes.len());
-    let mut known: BTreeMap<Look, usize> = BTreeMap::new();
+    let mut known: HashMap<Look, usize> = HashMap::new();
     let mut small = Picture::default();
     for (i, node) in picture.nodes.iter().enumerate() {
         let parents = above[i].iter().filter_map(|link| Some((*groups.get(link.parent)?, reason(link))));
@@ -55,7 +60,7 @@ fn collapse_shapes(picture: &Picture) -> Picture {
         parents.sort_unstable();
         parents.dedup();
         let next = small.nodes.len();
-        let group = *known.entry((node.node.kind(), policy_kinds(node), parents, shapes[i])).or_insert(next);
+        let group = *known.entry((kind(node), policy_kinds(node), parents, shapes[i])).or_insert(next);
         small.add(group, node);
         groups.push(group);
     }
@@ -88,15 +93,20 @@ impl Picture {
 
 /// A number for each node. Nodes with the same number have the same nodes below them.
 fn shapes(picture: &Picture, below: &[Vec<&PictureLink>]) -> Vec<usize> {
-    let mut known: BTreeMap<Look, usize> = BTreeMap::new();
+    let mut known: HashMap<Look, usize> = HashMap::new();
     let mut shapes = vec![0; picture.nodes.len()];
     for (i, node) in picture.nodes.iter().enumerate().rev() {
         let mut children: Vec<_> = below[i].iter().map(|link| (shapes[link.child], reason(link))).collect();
         children.sort_unstable();
         let next = known.len() + 1;
-        shapes[i] = *known.entry((node.node.kind(), policy_kinds(node), children, 0)).or_insert(next);
+        shapes[i] = *known.entry((kind(node), policy_kinds(node), children, 0)).or_insert(next);
     }
     shapes
+}
+
+fn kind(node: &PictureNode) -> Kind<'_> {
+    let NodeRef { object, section, .. } = &node.node.id;
+    (&object.group, &object.kind, section.is_some())
 }
 
 fn reason(link: &PictureLink) -> Option<&'static str> {
@@ -111,7 +121,7 @@ fn policy_kinds(node: &PictureNode) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use attache_engine::{Level, NodeRef, ObjectRef};
+    use attache_engine::{Level, ObjectRef};
 
     use crate::topology::{GraphNode, TopologyGraph};
 

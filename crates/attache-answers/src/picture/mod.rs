@@ -5,7 +5,7 @@ mod collapse;
 mod layout;
 mod svg;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use attache_engine::{Level, NodeRef};
 
@@ -40,7 +40,7 @@ pub struct PictureLink {
     /// The index of the child.
     pub child: usize,
     /// Why the link is refused. `None` if it is not.
-    pub refused: Option<RefusedEdge>,
+    pub refused: Option<Box<RefusedEdge>>,
 }
 
 /// Whether a node is a port without policies. Such ports would double the size of every picture.
@@ -55,7 +55,11 @@ impl Picture {
         let tells = |node: &GraphNode| node.level != Some(Level::Namespace) || !node.policies.is_empty();
         let shown = graph.filtered(|node| !is_minor(node) && tells(node));
         let edges = [shown.namespace_edges(), shown.edges].concat();
-        let mut at: BTreeMap<NodeRef, usize> = shown.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
+        let named: HashSet<&NodeRef> = shown.refused.iter().flat_map(|it| [&it.parent, &it.child]).collect();
+        let mut at: HashMap<NodeRef, usize> = HashMap::new();
+        for (i, node) in shown.nodes.iter().enumerate().filter(|(_, node)| named.contains(&node.id)) {
+            at.insert(node.id.clone(), i);
+        }
         let mut nodes = shown.nodes;
         let mut links: Vec<PictureLink> =
             edges.iter().map(|(parent, child)| PictureLink { parent: *parent, child: *child, refused: None }).collect();
@@ -66,7 +70,7 @@ impl Picture {
                     nodes.len() - 1
                 })
             });
-            links.push(PictureLink { parent, child, refused: Some(refused) });
+            links.push(PictureLink { parent, child, refused: Some(Box::new(refused)) });
         }
         let nodes = nodes.into_iter().map(|node| PictureNode { node, count: 1 }).collect();
         Picture { nodes, links }.sorted()
@@ -83,7 +87,12 @@ impl Picture {
         (above, below)
     }
 
-    fn sorted(self) -> Picture {
+    fn sorted(mut self) -> Picture {
+        // The nodes of a topology are in order; missing ones are not.
+        if self.links.iter().all(|link| link.parent < link.child) {
+            self.links.sort();
+            return self;
+        }
         let (_, below) = self.both_ways();
         // For each node, the number of parents, and of refusing parents, that are not placed yet.
         let mut waits = vec![(0, 0); self.nodes.len()];
@@ -113,6 +122,7 @@ impl Picture {
         });
         let mut links: Vec<PictureLink> = links.collect();
         links.sort();
-        Picture { nodes: order.into_iter().map(|node| self.nodes[node].clone()).collect(), links }
+        let mut nodes: Vec<Option<PictureNode>> = self.nodes.into_iter().map(Some).collect();
+        Picture { nodes: order.into_iter().filter_map(|node| nodes[node].take()).collect(), links }
     }
 }

@@ -12,8 +12,15 @@ pub fn edits<'d>(before: &Snapshot, put: Vec<Object>, delete: impl Iterator<Item
     let objects = before.engine.objects();
     // A CRD can make a kind cluster-scoped, which changes the identity of its objects.
     let declares = put.iter().any(declares_resource_scope);
-    let others = objects.iter().map(|(_, object)| object).filter(|object| declares || declares_resource_scope(object));
-    let mut all: Vec<Object> = others.clone().cloned().collect();
+    let others: Vec<&Object> = match declares {
+        true => objects.iter().map(|(_, object)| object).collect(),
+        false => {
+            let kinds = [("apiextensions.k8s.io", "CustomResourceDefinition"), ("attache.dev", "PolicyKind")];
+            let described = kinds.into_iter().flat_map(|(group, kind)| objects.each_of_kind(group, kind));
+            described.map(|(_, object)| object).filter(|object| declares_resource_scope(object)).collect()
+        }
+    };
+    let mut all: Vec<Object> = others.iter().copied().cloned().collect();
     let existing = all.len();
     all.extend(put);
     let known = || before.engine.kinds().iter().map(|(_, kind)| kind);
@@ -24,7 +31,7 @@ pub fn edits<'d>(before: &Snapshot, put: Vec<Object>, delete: impl Iterator<Item
         let created = objects.find(&object.id).and_then(|id| objects[id].created);
         object.created = object.created.or(created);
     }
-    let moved = others.zip(all).filter(|(before, after)| before.id != after.id);
+    let moved = others.into_iter().zip(all).filter(|(before, after)| before.id != after.id);
     let moved = moved.flat_map(|(before, after)| [Edit::Delete(before.id.clone()), Edit::Put(after)]);
     let deleted = delete.cloned().map(Edit::Delete);
     moved.chain(put.into_iter().map(Edit::Put)).chain(deleted).collect()

@@ -23,9 +23,11 @@
 //! and namespace (`object_index`), the uses of chains (`RefCounts` of the models) and the contributions of policies
 //! (`compare::contributions`).
 
+mod both_sides;
 mod changed;
 mod compare;
 mod dependents;
+mod lint_region;
 mod object_index;
 mod rebuild;
 mod report;
@@ -50,6 +52,7 @@ use update::{KeptCounts, Update, UpdateContext, update, without_unused_models};
 
 pub use crate::topology::NeedsRebuild;
 pub use changed::Edit;
+pub(crate) use lint_region::LintRegion;
 pub use report::Report;
 
 /// An engine that applies batches of edits, and reports what each batch changes. A clone shares its data with the original
@@ -105,17 +108,17 @@ impl IncrementalEngine {
         let before = Arc::clone(&self.engine);
         let edits = changed::effective_edits(before.objects(), batch);
         if edits.is_empty() {
-            return Report::unchanged(Arc::clone(&before), before);
+            return Report::unchanged(Arc::clone(&before), before, Vec::new());
         }
         let (objects, changes) = changed::apply_edits(before.objects(), edits, &mut self.free_ids);
         if !changes.iter().any(|change| change.can_affect_others(&before)) {
             let parts = before.parts().with_objects(objects);
             self.engine = Arc::new(before.with_equivalent_parts(parts));
-            return Report::unchanged(before, Arc::clone(&self.engine));
+            return Report::unchanged(before, Arc::clone(&self.engine), changes);
         }
         match self.update(&before, objects.clone(), &changes) {
             Ok(update) => {
-                let report = Report::updated(before, Arc::clone(&self.engine), update);
+                let report = Report::updated(before, Arc::clone(&self.engine), update, changes);
                 if self.engine.objects().is_sparse() {
                     self.rebuild(self.engine.objects().compacted());
                 }
@@ -140,10 +143,11 @@ impl IncrementalEngine {
         let edits = changed::effective_edits(before.objects(), batch);
         let (objects, changes) = changed::apply_edits(before.objects(), edits, &mut trial.free_ids);
         if !changes.iter().any(|change| change.can_affect_others(&before)) {
-            return Ok(Report::unchanged(Arc::clone(&before), before));
+            let after = Arc::new(before.with_equivalent_parts(before.parts().with_objects(objects)));
+            return Ok(Report::unchanged(before, after, changes));
         }
         let update = trial.update(&before, objects, &changes)?;
-        Ok(Report::updated(before, trial.engine, update))
+        Ok(Report::updated(before, trial.engine, update, changes))
     }
 
     /// Applies changes incrementally. After an error, the kept state is unusable.

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
+use super::changed::ObjectChange;
 use super::compare::{Differences, KindDifferences, TargetContributors, status, uncounted_nodes};
-use super::update::{ImpactRegion, Update};
+use super::lint_region::{BatchEdits, LintRegion};
+use super::update::Update;
 use crate::chain::ChainId;
 use crate::change::{
     AffectedObjects, AffectedTargets, EffectiveChange, Impact, StatusChange, TargetChange, changes_at,
     effective_changes, status_changes, target_changes,
 };
 use crate::engine::Engine;
-use crate::object::ObjectId;
+use crate::model::RefCounts;
 use crate::policy::PolicyId;
 use crate::topology::{NeedsRebuild, NodeId};
 
@@ -36,8 +38,9 @@ enum Comparison {
         /// The engines before and after the batch, with the models that were updated.
         sides: [Arc<Engine>; 2],
         differences: Box<Differences>,
-        /// The region that the models cover. `None` if they cover everything.
-        region: Option<Box<ImpactRegion>>,
+        edits: Box<BatchEdits>,
+        /// The use counts of the chains of each side, by model. Empty if the batch concerns no policy.
+        ref_counts: [Vec<RefCounts>; 2],
     },
     /// The engines were built independently, and are compared as a whole.
     Whole { reason: Option<NeedsRebuild> },
@@ -45,17 +48,24 @@ enum Comparison {
 
 impl Report {
     /// Nothing changed that other objects depend on.
-    pub(super) fn unchanged(before: Arc<Engine>, after: Arc<Engine>) -> Report {
+    pub(super) fn unchanged(before: Arc<Engine>, after: Arc<Engine>, changes: Vec<ObjectChange>) -> Report {
         let sides = [Arc::clone(&before), Arc::clone(&after)];
         let differences = Box::new(Differences::none(true));
-        Report { before, after, comparison: Comparison::Updated { sides, differences, region: None } }
+        let edits = Box::new(BatchEdits { changes, ..BatchEdits::default() });
+        let ref_counts = Default::default();
+        Report { before, after, comparison: Comparison::Updated { sides, differences, edits, ref_counts } }
     }
 
     /// The batch was applied incrementally.
-    pub(super) fn updated(before: Arc<Engine>, after: Arc<Engine>, update: Update) -> Report {
-        let Update { sides, differences, region, .. } = update;
-        let (differences, region) = (Box::new(differences), region.map(Box::new));
-        Report { before, after, comparison: Comparison::Updated { sides, differences, region } }
+    pub(super) fn updated(
+        before: Arc<Engine>,
+        after: Arc<Engine>,
+        update: Update,
+        changes: Vec<ObjectChange>,
+    ) -> Report {
+        let Update { sides, differences, edits, ref_counts, .. } = update;
+        let (differences, edits) = (Box::new(differences), Box::new(BatchEdits { changes, ..edits }));
+        Report { before, after, comparison: Comparison::Updated { sides, differences, edits, ref_counts } }
     }
 
     /// Everything was rebuilt.
@@ -152,10 +162,18 @@ impl Report {
         }
     }
 
-    /// The objects of each side, and the policies, that the batch can affect. `None` if it can affect all of them.
-    pub(crate) fn affected_region(&self) -> Option<([&BTreeSet<ObjectId>; 2], &BTreeSet<PolicyId>)> {
-        let Comparison::Updated { region: Some(region), .. } = &self.comparison else { return None };
-        Some((region.objects.each_ref(), &region.policies))
+    /// The objects and policies whose lint findings the batch can change. `None` if it can change all findings.
+    pub(crate) fn lint_region(&self) -> Option<LintRegion> {
+        let Comparison::Updated { sides, edits, .. } = &self.comparison else { return None };
+        Some(edits.lint_region([sides[0].parts(), sides[1].parts()]))
+    }
+
+    /// The use counts of the chains of one side, by model.
+    pub(crate) fn ref_counts(&self, side: usize) -> &[RefCounts] {
+        match &self.comparison {
+            Comparison::Updated { ref_counts, .. } => &ref_counts[side],
+            Comparison::Whole { .. } => &[],
+        }
     }
 }
 

@@ -106,7 +106,7 @@ pub fn add_grant(from: &ObjectRef, to: &ObjectRef) -> String {
 /// Targets that are refused.
 pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
     let engine = subject.engine;
-    for refusal in engine.attachments().refused().filter(|refusal| subject.includes(refusal.policy.0)) {
+    for refusal in subject.policies().flat_map(|policy| &engine.attachments().for_policy(policy).refused) {
         let (policy, object) = (engine.policy(refusal.policy), engine.policy_object(refusal.policy));
         if let AttachmentError::NoObjectSelected { ungranted, .. } = &*refusal.error
             && !ungranted.is_empty()

@@ -2,8 +2,9 @@
 
 use hashbrown::HashMap;
 
+use super::fold_facts::FoldFacts;
 use super::{Finding, FindingKey, lint, lint_region};
-use crate::incremental::Report;
+use crate::incremental::{LintRegion, Report};
 
 /// The findings that differ between the two sides of a batch. Suppressed findings do not count.
 #[derive(Clone, Debug, Default)]
@@ -17,10 +18,13 @@ pub struct FindingChanges {
 impl FindingChanges {
     /// Lints both sides of a batch, as far as the batch can affect them, and compares the findings.
     pub fn between(report: &Report) -> FindingChanges {
-        let sides = report.sides();
+        let (sides, region) = (report.sides(), report.lint_region());
         let find = |side: usize| {
-            let mut findings = match report.affected_region() {
-                Some((objects, policies)) => lint_region(sides[side], objects[side], policies),
+            let mut findings = match &region {
+                Some(LintRegion { objects, policies }) => {
+                    let facts = || FoldFacts::for_policies(sides[side], policies, report.ref_counts(side));
+                    lint_region(sides[side], &objects[side], facts)
+                }
                 None => lint(sides[side], &[]),
             };
             findings.retain(|finding| finding.suppressed.is_none());

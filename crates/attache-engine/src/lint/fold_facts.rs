@@ -4,13 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 
+use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
 use crate::fold::{EffectivePolicy, Loss, ValueOrigin};
 use crate::kinds::KindId;
-use crate::model::Model;
+use crate::model::{Model, RefCounts};
+use crate::object::ObjectId;
 use crate::policy::{BlockKind, Policy, PolicyId};
 use crate::status::PolicyStatus;
+use crate::topology::NodeId;
 use crate::value::Path;
+
+/// The effective policy of a chain, and the number of scopes with it.
+type FoldedChain<'e> = (&'e EffectivePolicy, u64);
 
 pub struct FoldFacts<'e> {
     pub engine: &'e Engine,
@@ -40,28 +46,44 @@ pub struct LossTotal<'e> {
 impl<'e> FoldFacts<'e> {
     /// Facts about all policies.
     pub fn for_all(engine: &'e Engine) -> FoldFacts<'e> {
-        FoldFacts::new(engine, engine.policy_statuses(), engine.models().iter())
+        FoldFacts::new(engine, engine.policy_statuses(), all_chains(engine, engine.models()))
     }
 
-    /// Facts about the policies of one kind, and of the kinds that are folded together with it.
-    pub fn for_kind(engine: &'e Engine, kind: KindId) -> FoldFacts<'e> {
+    /// Facts about some policies of one kind, and of the kinds that are folded together with it.
+    pub fn for_kind(engine: &'e Engine, kind: KindId, among: &BTreeSet<ObjectId>) -> FoldFacts<'e> {
         let leader = engine.kinds().leader(kind);
-        let model = engine.model(leader);
-        model.inspect(|model| model.fold_all(engine.view()));
-        let own = engine.policies().filter(|(_, policy)| engine.kinds().leader(policy.kind) == leader);
-        let statuses = own.map(|(policy, _)| engine.policy_status(policy)).collect();
-        FoldFacts::new(engine, statuses, model.into_iter())
+        let is_own = |policy: &PolicyId| {
+            let policy = engine.parts().policies.get(*policy);
+            policy.is_some_and(|policy| engine.kinds().leader(policy.kind) == leader)
+        };
+        let own: Vec<PolicyId> = among.iter().copied().map(PolicyId).filter(is_own).collect();
+        let Some(model) = engine.model(leader) else { return FoldFacts::new(engine, Vec::new(), Vec::new()) };
+        let nodes = targets(engine, &own);
+        let has_own = |chain: ChainId| model.links(chain).filter_map(Link::node).any(|node| nodes.contains(&node));
+        let chains = model.scope_counts(engine.view()).iter().filter(|(chain, _)| has_own(*chain));
+        let chains = chains.map(|(chain, scopes)| (&**model.effective(engine.view(), *chain), *scopes)).collect();
+        FoldFacts::new(engine, own.iter().map(|policy| engine.policy_status(*policy)).collect(), chains)
     }
 
-    /// Facts about some policies, if the engine has them.
-    pub fn for_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>) -> FoldFacts<'e> {
-        engine.build_tallies();
+    /// Facts about some policies, if the engine has them. The models of the engine must cover all scopes of these
+    /// policies. `ref_counts` are the use counts of its chains, by model.
+    pub fn for_policies(
+        engine: &'e Engine,
+        policies: &BTreeSet<PolicyId>,
+        ref_counts: &[RefCounts],
+    ) -> FoldFacts<'e> {
         let existing = policies.iter().copied().filter(|policy| engine.parts().policies.get(*policy).is_some());
-        let statuses = existing.map(|policy| engine.policy_status(policy)).collect();
-        FoldFacts::new(engine, statuses, engine.models().iter())
+        let existing: Vec<PolicyId> = existing.collect();
+        if existing.is_empty() {
+            return FoldFacts::new(engine, Vec::new(), Vec::new());
+        }
+        engine.build_tallies();
+        let statuses = existing.iter().map(|policy| engine.policy_status(*policy)).collect();
+        FoldFacts::new(engine, statuses, chains_with(engine, &existing, ref_counts))
     }
 
-    fn new(engine: &'e Engine, statuses: Vec<PolicyStatus>, models: impl Iterator<Item = &'e Model>) -> FoldFacts<'e> {
+    /// `chains` are the effective policies of all chains that contain one of the policies, each with its number of scopes.
+    fn new(engine: &'e Engine, statuses: Vec<PolicyStatus>, chains: Vec<FoldedChain<'e>>) -> FoldFacts<'e> {
         let mut facts = FoldFacts {
             engine,
             position: statuses.iter().enumerate().map(|(at, status)| (status.policy, at)).collect(),
@@ -72,18 +94,12 @@ impl<'e> FoldFacts<'e> {
             shadowed: BTreeMap::new(),
             removed: BTreeMap::new(),
         };
-        let mut folded = Vec::new();
-        for model in models {
-            for &(chain, scopes) in model.scope_counts(engine.view()) {
-                folded.push((&**model.effective(engine.view(), chain), scopes));
-            }
-        }
-        for &(effective, scopes) in &folded {
+        for &(effective, scopes) in &chains {
             facts.add_losses(effective, scopes);
             facts.add_conditions(effective, scopes);
         }
         if !facts.shadowed.is_empty() {
-            for origin in folded.iter().flat_map(|(effective, _)| &effective.origins) {
+            for origin in chains.iter().flat_map(|(effective, _)| &effective.origins) {
                 facts.shadowed.remove(&(origin.policy, origin.block, &origin.path));
             }
         }
@@ -158,4 +174,33 @@ impl<'e> FoldFacts<'e> {
             *count = count.saturating_add(scopes);
         }
     }
+}
+
+/// All chains of some models that reach effective targets.
+fn all_chains<'e>(engine: &'e Engine, models: impl IntoIterator<Item = &'e Model>) -> Vec<FoldedChain<'e>> {
+    let view = engine.view();
+    let chains = models.into_iter().flat_map(|model| {
+        model.scope_counts(view).iter().map(move |(chain, scopes)| (&**model.effective(view, *chain), *scopes))
+    });
+    chains.collect()
+}
+
+/// The nodes that some policies are attached to.
+fn targets<'p>(engine: &Engine, policies: impl IntoIterator<Item = &'p PolicyId>) -> BTreeSet<NodeId> {
+    let attached = policies.into_iter().flat_map(|policy| &engine.attachments().for_policy(*policy).to);
+    attached.map(|it| it.node).collect()
+}
+
+/// The chains that contain one of some policies and reach effective targets.
+fn chains_with<'e>(engine: &'e Engine, policies: &[PolicyId], ref_counts: &[RefCounts]) -> Vec<FoldedChain<'e>> {
+    let mut found = Vec::new();
+    for (model, ref_counts) in engine.models().iter().zip(ref_counts) {
+        let is_own = |policy: &&PolicyId| engine.kinds().leader(engine.policy(**policy).kind) == model.id;
+        let nodes = targets(engine, policies.iter().filter(is_own));
+        let chains: BTreeSet<ChainId> = nodes.into_iter().flat_map(|node| ref_counts.chains_with(node)).collect();
+        let scopes = |chain: ChainId| u64::try_from(ref_counts.scope_count(chain)).unwrap_or(u64::MAX);
+        let reaching = chains.into_iter().map(|chain| (chain, scopes(chain))).filter(|(_, scopes)| *scopes > 0);
+        found.extend(reaching.map(|(chain, scopes)| (&**model.effective(engine.view(), chain), scopes)));
+    }
+    found
 }

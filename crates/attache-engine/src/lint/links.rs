@@ -53,8 +53,7 @@ impl fmt::Display for LinkFinding {
 
 pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
     let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
-    let refused: Vec<&RefusedLink> =
-        topology.refused(objects).iter().filter(|refused| subject.includes(refused.by)).collect();
+    let refused = subject.refused();
     for group in by_cause(&refused) {
         let Some(first) = group.first() else { continue };
         let Some(rule) = broken_rule(&first.cause) else { continue };
@@ -74,12 +73,12 @@ pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
 
 /// Groups the refusals of listeners of one object that have the same cause. Listeners that conflict with each other are
 /// one finding.
-fn by_cause<'r>(refused: &[&'r RefusedLink]) -> Vec<Vec<&'r RefusedLink>> {
+fn by_cause(refused: &[RefusedLink]) -> Vec<Vec<&RefusedLink>> {
     let mut groups: Vec<Vec<&RefusedLink>> = Vec::new();
     // Refusals are sorted by parent, so those of one object are adjacent.
     for of_parent in refused.chunk_by(|a, b| a.parent == b.parent) {
         let start = groups.len();
-        for &refusal in of_parent {
+        for refusal in of_parent {
             let has_same_cause = |group: &&mut Vec<&RefusedLink>| {
                 let first = group.first().filter(|first| is_of_listener(first) && is_of_listener(refusal));
                 first.is_some_and(|first| first.cause == refusal.cause)

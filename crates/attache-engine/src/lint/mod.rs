@@ -36,7 +36,6 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use crate::engine::Engine;
 use crate::kinds::KindId;
 use crate::object::ObjectId;
-use crate::policy::PolicyId;
 use crate::problem::Problem;
 
 use finding::Findings;
@@ -93,20 +92,24 @@ pub fn lint(engine: &Engine, reading: &[Problem]) -> Vec<Finding> {
     findings(LintSubject::everything(engine), reading, || Some(FoldFacts::for_all(engine)))
 }
 
-/// The findings about some objects. Outcomes are checked for the policies of one kind, or for none.
+/// The findings about some objects. Outcomes are checked for those that are policies of one kind, or for none.
 pub fn lint_objects(
     engine: &Engine,
     reading: &[Problem],
     objects: &BTreeSet<ObjectId>,
     kind: Option<KindId>,
 ) -> Vec<Finding> {
-    findings(LintSubject::only(engine, objects), reading, || kind.map(|kind| FoldFacts::for_kind(engine, kind)))
+    let facts = || kind.map(|kind| FoldFacts::for_kind(engine, kind, objects));
+    findings(LintSubject::only(engine, objects), reading, facts)
 }
 
-/// The findings about some objects, and about the outcomes of some policies. The models of the engine must cover all
-/// scopes of these policies.
-fn lint_region(engine: &Engine, objects: &BTreeSet<ObjectId>, policies: &BTreeSet<PolicyId>) -> Vec<Finding> {
-    findings(LintSubject::only(engine, objects), &[], || Some(FoldFacts::for_policies(engine, policies)))
+/// The findings about some objects, and about the outcomes of some policies.
+fn lint_region<'e>(
+    engine: &'e Engine,
+    objects: &'e BTreeSet<ObjectId>,
+    facts: impl FnOnce() -> FoldFacts<'e> + Send,
+) -> Vec<Finding> {
+    findings(LintSubject::only(engine, objects), &[], || Some(facts()))
 }
 
 fn findings<'e>(

@@ -133,9 +133,10 @@ fn policy_conditions(status: &PolicyStatus) -> Vec<Computed> {
 
 /// Routes whose `Accepted` differs for one of their parents.
 pub fn routes(subject: LintSubject<'_>, findings: &mut Findings) {
-    let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
-    let refused = topology.refused(objects).iter().filter(|refused| subject.includes(refused.by));
-    let refused: HashMap<(ObjectId, &Path), &RefusalCause> = refused.map(|it| ((it.by, &it.path), &it.cause)).collect();
+    let objects = subject.engine.objects();
+    let refused = subject.refused();
+    let refused: HashMap<(ObjectId, &Path), &RefusalCause> =
+        refused.iter().map(|it| ((it.by, &it.path), &it.cause)).collect();
     let conflicted: HashSet<ObjectId> =
         refused.keys().filter(|(_, path)| **path == Path::parse("spec.hostnames")).map(|(by, _)| *by).collect();
     for id in subject.routes().map(|(_, route)| route).filter(|id| !conflicted.contains(id)) {
@@ -155,7 +156,8 @@ pub fn routes(subject: LintSubject<'_>, findings: &mut Findings) {
 
 /// Gateways and ListenerSets whose `Accepted`, or the status of whose listeners, differs.
 pub fn gateways(subject: LintSubject<'_>, findings: &mut Findings) {
-    let (topology, objects) = (subject.engine.topology(), subject.engine.objects());
+    let topology = subject.engine.topology();
+    let refused = subject.refused();
     for (id, owner) in subject.objects() {
         let node = NodeId::whole(id);
         if !matches!(topology[node].level, Level::Gateway | Level::ListenerSet) {
@@ -163,8 +165,8 @@ pub fn gateways(subject: LintSubject<'_>, findings: &mut Findings) {
         }
         let Some(status) = owner.body.get("status") else { continue };
         let of_whole = [Path::parse("spec.listeners"), Path::parse("spec.parentRef")];
-        let refused = if topology.is_refused(id) { topology.refused(objects) } else { &[] };
-        let refused = refused.iter().find(|refused| refused.by == id && of_whole.contains(&refused.path));
+        let of_it = if topology.is_refused(id) { &*refused } else { &[] };
+        let refused = of_it.iter().find(|refused| refused.by == id && of_whole.contains(&refused.path));
         let cause = refused.map(|refused| &refused.cause);
         let computed = accepted(cause);
         if let Some(condition) = differing(&conditions(status, Path::parse("status")), computed) {

@@ -1,11 +1,12 @@
 //! The objects that are checked.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::engine::Engine;
 use crate::object::{Object, ObjectId};
 use crate::policy::PolicyId;
-use crate::topology::{Level, NodeId};
+use crate::topology::{Level, NodeId, RefusedLink};
 
 #[derive(Clone, Copy)]
 pub struct LintSubject<'e> {
@@ -23,10 +24,6 @@ impl<'e> LintSubject<'e> {
         LintSubject { engine, only: Some(objects) }
     }
 
-    pub fn includes(&self, object: ObjectId) -> bool {
-        self.only.is_none_or(|only| only.contains(&object))
-    }
-
     pub fn objects(self) -> impl Iterator<Item = (ObjectId, &'e Object)> {
         let objects = self.engine.objects();
         let all = self.only.is_none().then(|| objects.iter()).into_iter().flatten();
@@ -41,8 +38,18 @@ impl<'e> LintSubject<'e> {
     }
 
     pub fn policies(self) -> impl Iterator<Item = PolicyId> {
-        let all = self.engine.policies().map(|(policy, _)| policy);
-        all.filter(move |policy| self.includes(policy.0))
+        let all = self.only.is_none().then(|| self.engine.policies().map(|(policy, _)| policy)).into_iter().flatten();
+        let some = self.only.into_iter().flatten().map(|id| PolicyId(*id));
+        all.chain(some.filter(move |policy| self.engine.parts().policies.get(*policy).is_some()))
+    }
+
+    /// The links that the objects request, and that are refused; sorted by parent, child, reason and message.
+    pub fn refused(self) -> Cow<'e, [RefusedLink]> {
+        let (topology, objects) = (self.engine.topology(), self.engine.objects());
+        match self.only {
+            None => topology.refused(objects).into(),
+            Some(only) => topology.refused_by(objects, only).into(),
+        }
     }
 
     /// The groups and kinds of the objects, sorted, each once.

@@ -71,6 +71,8 @@ pub struct Model {
     effective: PersistentVec<CachedPolicy>,
     /// The same model with the chains of backends: see [`Model::is_below_targets`].
     with_backends: OnceLock<Arc<Model>>,
+    /// The backends whose chains it has. `None` for all.
+    wanted_backends: Option<Arc<[NodeId]>>,
     /// Whether this model has the chains of backends.
     has_backends: bool,
     scope_counts: OnceLock<Arc<[(ChainId, u64)]>>,
@@ -79,6 +81,15 @@ pub struct Model {
     target_levels: Levels,
     /// The levels at which every node that requests reach is an effective target.
     full_target_levels: Levels,
+}
+
+/// Effective targets that the same chains reach.
+#[derive(Clone, Debug)]
+pub struct TargetsWithChains<'m> {
+    /// The chains, sorted, each with its number of scopes at one of the targets.
+    pub chains: &'m [(ChainId, u64)],
+    /// The targets.
+    pub targets: Vec<NodeId>,
 }
 
 /// The effective policy of a chain, computed on demand. Models that share a chain share its cache.
@@ -110,6 +121,7 @@ impl Model {
             reaching: NodeMap::default(),
             effective: PersistentVec::default(),
             with_backends: OnceLock::new(),
+            wanted_backends: None,
             has_backends: !has_targets_above_backends_only(kind),
             scope_counts: OnceLock::new(),
             tallies: OnceLock::new(),
@@ -141,9 +153,17 @@ impl Model {
         }
         self.with_backends.get_or_init(|| {
             let mut model = Model { with_backends: OnceLock::new(), has_backends: true, ..self.clone() };
-            model.propagate(view);
+            match &self.wanted_backends {
+                None => model.propagate(view),
+                Some(backends) => model.propagate_to(view, backends),
+            }
             Arc::new(model)
         })
+    }
+
+    /// The same model, which has the chains of these backends only. They are computed faster than those of all.
+    pub(crate) fn with_backends_among(&self, nodes: &Arc<[NodeId]>) -> Model {
+        Model { wanted_backends: Some(Arc::clone(nodes)), ..self.clone() }
     }
 
     /// This model, or the one with the chains of backends if only that one has the chain.
@@ -219,6 +239,34 @@ impl Model {
         let nodes = self.hierarchy.among(self.target_levels, view.topology).iter().copied();
         let with_set = nodes.filter_map(|node| Some((node, self.reaching.get(node).copied().flatten()?)));
         with_set.filter(move |(node, _)| self.is_effective_target(view, *node))
+    }
+
+    /// The effective targets, grouped by the chains that reach them: there are few groups, and many targets.
+    pub fn targets_by_chains<'m>(&'m self, view: EngineView<'m>) -> Vec<TargetsWithChains<'m>> {
+        self.grouped_by_chains(self.targets_with_sets(view))
+    }
+
+    /// The effective targets among some nodes, grouped by the chains that reach them.
+    pub fn targets_among<'m>(
+        &'m self,
+        view: EngineView<'m>,
+        nodes: impl IntoIterator<Item = NodeId>,
+    ) -> Vec<TargetsWithChains<'m>> {
+        let targets = nodes.into_iter().filter(|node| self.is_effective_target(view, *node));
+        self.grouped_by_chains(targets.filter_map(|node| Some((node, self.reaching.get(node).copied().flatten()?))))
+    }
+
+    fn grouped_by_chains(&self, targets: impl Iterator<Item = (NodeId, SetId)>) -> Vec<TargetsWithChains<'_>> {
+        let mut groups: Vec<TargetsWithChains<'_>> = Vec::new();
+        let mut group_of: Vec<Option<usize>> = vec![None; self.sets.bound()];
+        for (target, set) in targets {
+            let group = *group_of[set.0 as usize].get_or_insert_with(|| {
+                groups.push(TargetsWithChains { chains: self.sets.get(set), targets: Vec::new() });
+                groups.len() - 1
+            });
+            groups[group].targets.push(target);
+        }
+        groups
     }
 
     /// The chains of a set, sorted, each with its number of scopes.

@@ -104,6 +104,33 @@ impl Model {
         self.chains = chains;
     }
 
+    /// Finds the chains that reach some nodes, and those above them on which they depend.
+    pub(super) fn propagate_to(&mut self, view: EngineView<'_>, nodes: &[NodeId]) {
+        let hierarchy = Arc::clone(&self.hierarchy);
+        let mut chains = std::mem::replace(&mut self.chains, Chains::none());
+        let mut reaching = ReachingChains::default();
+        let mut todo: Vec<NodeId> = nodes.to_vec();
+        while let Some(&node) = todo.last() {
+            let entry = hierarchy.entry(node).filter(|_| self.set_at(node).is_none());
+            let Some(entry) = entry else {
+                todo.pop();
+                continue;
+            };
+            let above = entry.parent_edges().iter().filter_map(|edge| edge.parent).chain(entry.service);
+            let missing = above.filter(|it| *it != node && hierarchy.has(*it) && self.set_at(*it).is_none());
+            let first = todo.len();
+            todo.extend(missing);
+            if todo.len() == first {
+                let known = self.find_reaching(view, &mut chains, node, entry, self, &mut reaching);
+                let set = known.unwrap_or_else(|| self.sets.intern(&mut reaching.chains, ChainSets::next));
+                *self.reaching.entry(node) = Some(set);
+            }
+        }
+        let effective = self.effective.iter().cloned();
+        self.effective = effective.chain(std::iter::repeat_with(CachedPolicy::default)).take(chains.bound()).collect();
+        self.chains = chains;
+    }
+
     /// The set of the chains that reach a node, if an existing set can be reused. Otherwise the chains are in `reaching`.
     pub(super) fn find_reaching(
         &self,

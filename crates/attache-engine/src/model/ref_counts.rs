@@ -66,6 +66,11 @@ impl RefCounts {
         &mut self.chains.entry(chain.0 as usize).scopes
     }
 
+    /// The number of scopes with a chain that end at effective targets.
+    pub fn scope_count(&self, chain: ChainId) -> i128 {
+        self.chains.get(chain.0 as usize).map_or(0, |it| it.scopes)
+    }
+
     pub(super) fn set_uses(&mut self, set: SetId) -> &mut u32 {
         self.sets.entry(set.0 as usize)
     }

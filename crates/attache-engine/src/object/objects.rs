@@ -280,15 +280,16 @@ impl SortedIds {
         added.sort_by(|a, b| name(a).cmp(name(b)));
         let mut removed = self.removed.clone();
         removed.sort_unstable();
-        let mut ids = Vec::with_capacity(objects.count);
-        let mut kept = before.iter().filter(|id| removed.binary_search(id).is_err()).copied().peekable();
+        let kept: Vec<ObjectId> = before.iter().filter(|id| removed.binary_search(id).is_err()).copied().collect();
+        let (mut ids, mut from) = (Vec::with_capacity(objects.count), 0);
+        // The ids between two added ones are copied at once.
         for id in added {
-            while let Some(other) = kept.next_if(|other| name(other) < name(&id)) {
-                ids.push(other);
-            }
+            let at = from + kept[from..].partition_point(|other| name(other) < name(&id));
+            ids.extend_from_slice(&kept[from..at]);
             ids.push(id);
+            from = at;
         }
-        ids.extend(kept);
+        ids.extend_from_slice(&kept[from..]);
         ids.into()
     }
 }

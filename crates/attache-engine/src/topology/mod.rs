@@ -288,6 +288,11 @@ impl Topology {
         self.refused.get_or_init(|| refusal::list(self, objects).into())
     }
 
+    /// The refused links that some objects request, sorted in the same way.
+    pub(crate) fn refused_by(&self, objects: &Objects, by: &BTreeSet<ObjectId>) -> Vec<RefusedLink> {
+        refusal::list_by(self, objects, by)
+    }
+
     /// Whether a link that an object requests is refused, or idle.
     pub(crate) fn is_refused(&self, by: ObjectId) -> bool {
         !self.refusals_of(by).is_empty() || self.idle_links.iter().any(|(_, route)| *route == NodeId::whole(by))
@@ -430,6 +435,24 @@ impl Topology {
         reachable(nodes, |node| self.children(node))
     }
 
+    /// Some nodes and all their descendants, by level, each level in the order of ids.
+    pub fn below_by_level(&self, nodes: impl IntoIterator<Item = NodeId>) -> BTreeMap<Level, Vec<NodeId>> {
+        let mut by_level: BTreeMap<Level, Vec<NodeId>> = BTreeMap::new();
+        for node in found_from(nodes, |node| self.children(node)) {
+            by_level.entry(self[node].level).or_default().push(node);
+        }
+        by_level.values_mut().for_each(|nodes| nodes.sort_unstable());
+        by_level
+    }
+
+    /// Some nodes, parents before children.
+    pub fn in_order(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = nodes.into_iter().collect();
+        let deepest = self.deepest();
+        nodes.sort_by_cached_key(|node| (self.rank(deepest, *node), *node));
+        nodes
+    }
+
     /// The nodes on which the scopes that end at some nodes depend, parents before children.
     pub(crate) fn leading_to(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         let mut leading = self.above(nodes);
@@ -525,6 +548,13 @@ impl Topology {
 
 fn reachable<'t>(nodes: impl IntoIterator<Item = NodeId>, next: impl Fn(NodeId) -> &'t [NodeId]) -> BTreeSet<NodeId> {
     // Sorting once is faster than inserting into a set one by one: a GatewayClass can have all nodes below it.
+    let mut found = found_from(nodes, next);
+    found.sort_unstable();
+    found.into_iter().collect()
+}
+
+/// Some nodes and all nodes that are reached from them, each once.
+fn found_from<'t>(nodes: impl IntoIterator<Item = NodeId>, next: impl Fn(NodeId) -> &'t [NodeId]) -> Vec<NodeId> {
     let (mut marks, mut found) = (NodeMarks::default(), Vec::new());
     let mut todo: Vec<NodeId> = nodes.into_iter().collect();
     while let Some(node) = todo.pop() {
@@ -533,8 +563,7 @@ fn reachable<'t>(nodes: impl IntoIterator<Item = NodeId>, next: impl Fn(NodeId) 
             todo.extend(next(node));
         }
     }
-    found.sort_unstable();
-    found.into_iter().collect()
+    found
 }
 
 /// For ids of this topology.

@@ -46,6 +46,8 @@ pub(super) struct ComparedKind {
     pub policies: BTreeSet<PolicyId>,
     /// The policies whose tally differs in something else, so that their status can differ.
     pub candidates: BTreeSet<PolicyId>,
+    /// The policies of all chains whose effective policy, or number of scopes, can differ.
+    pub touched: BTreeSet<PolicyId>,
     /// Whether the effective policy of any scope differs.
     pub has_effective: bool,
 }
@@ -97,6 +99,11 @@ impl<'e> KindComparison<'e> {
         let tallies_before = self.before.model.tallies(self.before.view);
         let (mut tallies, mut policies) = (tallies_before.clone(), BTreeSet::new());
         let stayed = self.count_outcomes(&targets, &refolded, ref_counts, &mut tallies, &mut policies);
+        let refolded_policies = refolded.chains.iter().flat_map(|chain| {
+            let sides = [self.before, self.after].into_iter();
+            sides.flat_map(|side| side.effective(*chain).outcomes.iter().map(|(policy, _)| *policy))
+        });
+        let touched = policies.iter().copied().chain(refolded_policies).collect();
         let mut candidates = BTreeSet::new();
         policies.retain(|policy| {
             let (was, is) = (policy_tally(tallies_before, *policy), policy_tally(&tallies, *policy));
@@ -120,7 +127,7 @@ impl<'e> KindComparison<'e> {
         if let (Some(recontributed), Some(deltas)) = (recontributed, deltas) {
             recontributed.count(self, deltas);
         }
-        ComparedKind { differences, tallies, policies, candidates, has_effective }
+        ComparedKind { differences, tallies, policies, candidates, touched, has_effective }
     }
 
     /// The updated nodes that were or are effective targets.

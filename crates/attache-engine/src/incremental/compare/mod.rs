@@ -35,6 +35,8 @@ pub(super) struct Differences {
     pub has_effective: bool,
     /// The policies whose status differs.
     pub policies: BTreeSet<PolicyId>,
+    /// The policies of all chains whose effective policy, or number of scopes, can differ.
+    pub touched: BTreeSet<PolicyId>,
     /// Further policies whose status can differ. [`Differences::add_policies`] compares them.
     candidates: BTreeSet<PolicyId>,
     /// The nodes above all routes whose affecting policies changed. `None` if contributions are not counted.
@@ -111,6 +113,7 @@ pub(super) fn compare(
         differences.has_effective |= found.has_effective;
         differences.policies.extend(found.policies);
         differences.candidates.extend(found.candidates);
+        differences.touched.extend(found.touched);
         differences.kinds.push(found.differences);
         model_after.set_tallies(found.tallies);
     }

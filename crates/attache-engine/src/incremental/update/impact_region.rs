@@ -8,12 +8,12 @@ use hashbrown::HashSet;
 use super::attachments::Reattached;
 use super::chains::first_nodes_below;
 use super::{NextEngine, UpdateContext};
-use crate::engine_parts::EngineParts;
+use crate::incremental::both_sides::BothSides;
 use crate::kinds::KindId;
 use crate::object::ObjectId;
 use crate::order::is_rejected_everywhere;
 use crate::policy::PolicyId;
-use crate::topology::{Level, NodeId, Topology, api};
+use crate::topology::{NodeId, Topology};
 
 /// Everything that a batch can affect, with its dependencies.
 #[derive(Debug)]
@@ -23,10 +23,6 @@ pub(in crate::incremental) struct ImpactRegion {
     pub kinds: BTreeSet<KindId>,
     /// The nodes before and after the batch, parents before children.
     pub nodes: [Arc<[NodeId]>; 2],
-    /// The policies whose status can differ. All their scopes end in the region.
-    pub policies: BTreeSet<PolicyId>,
-    /// The objects whose lint findings can differ, before and after the batch.
-    pub objects: [BTreeSet<ObjectId>; 2],
 }
 
 impl ImpactRegion {
@@ -37,7 +33,8 @@ impl ImpactRegion {
         linked: &BTreeSet<ObjectId>,
         reattached: &[Reattached],
     ) -> Option<ImpactRegion> {
-        Search { context, next, sides: [context.before.parts(), &next.parts], linked, reattached }.find()
+        let sides = BothSides([context.before.parts(), &next.parts]);
+        Search { context, next, sides, linked, reattached }.find()
     }
 }
 
@@ -47,7 +44,7 @@ struct Search<'s> {
     context: &'s UpdateContext<'s>,
     next: &'s NextEngine,
     /// Before and after the batch.
-    sides: [&'s EngineParts; 2],
+    sides: BothSides<'s>,
     /// The routes, Gateways and ListenerSets that were relinked.
     linked: &'s BTreeSet<ObjectId>,
     reattached: &'s [Reattached],
@@ -62,23 +59,22 @@ impl<'s> Search<'s> {
         }
         // Every scope that is added, removed or gets another chain leads through one of these.
         let causes = self.causes();
-        let affected = self.closure(causes.iter().copied(), Topology::children);
+        let affected = self.sides.closure(causes.iter().copied(), Topology::children);
         let kinds = self.affected_kinds();
         let policies = self.policies_through(&causes, &affected, &kinds);
-        // The status of a policy counts all its scopes.
-        let mut within = self.closure(self.first_nodes_of(&policies)?, Topology::children);
+        // The status of a policy counts all its scopes: they must end in the region.
+        let mut within = self.sides.closure(self.first_nodes_of(&policies)?, Topology::children);
         within.extend(&affected);
         within.extend(&self.next.edits.nodes);
-        let siblings = self.nodes_of_same_objects(within.iter().copied());
-        let nodes = self.closure(within.iter().copied().chain(siblings), Topology::parents);
-        let objects = self.sides.map(|side| self.objects(side, &affected, &policies));
-        let nodes = self.sides.map(|side| in_order(&side.topology, &nodes));
-        Some(ImpactRegion { kinds, nodes, policies, objects })
+        let siblings = self.sides.nodes_of_same_objects(within.iter().copied());
+        let nodes = self.sides.closure(within.iter().copied().chain(siblings), Topology::parents);
+        let nodes = self.sides.0.map(|side| in_order(&side.topology, &nodes));
+        Some(ImpactRegion { kinds, nodes })
     }
 
     /// The leading kind of a policy's kind, before and after the batch.
     fn leaders(self, policy: PolicyId) -> impl Iterator<Item = KindId> {
-        let kinds = self.sides.into_iter().filter_map(move |side| Some((side, side.policies.get(policy)?.kind)));
+        let kinds = self.sides.0.into_iter().filter_map(move |side| Some((side, side.policies.get(policy)?.kind)));
         kinds.map(|(side, kind)| side.kinds.leader(kind))
     }
 
@@ -103,41 +99,13 @@ impl<'s> Search<'s> {
         all.into_iter().filter(is_needed).collect()
     }
 
-    /// Some nodes and all nodes that are linked to them in one direction, directly or not, before or after the batch.
-    fn closure(
-        self,
-        from: impl IntoIterator<Item = NodeId>,
-        linked: fn(&Topology, NodeId) -> &[NodeId],
-    ) -> HashSet<NodeId> {
-        let mut found = HashSet::new();
-        let mut todo: Vec<NodeId> = from.into_iter().collect();
-        while let Some(node) = todo.pop() {
-            if found.insert(node) {
-                self.sides.iter().for_each(|side| todo.extend(linked(&side.topology, node)));
-            }
-        }
-        found
-    }
-
-    /// All nodes of the objects that own some nodes, before and after the batch.
-    fn nodes_of_same_objects(self, nodes: impl IntoIterator<Item = NodeId>) -> impl Iterator<Item = NodeId> {
-        let having = move |node: NodeId| self.sides.into_iter().filter(move |side| side.topology.has(node));
-        let wholes = nodes.into_iter().flat_map(move |node| having(node).map(move |side| side.topology.whole(node)));
-        let wholes: HashSet<NodeId> = wholes.collect();
-        wholes.into_iter().flat_map(move |whole| {
-            having(whole).flat_map(move |side| {
-                [whole].into_iter().chain(side.topology.sections(whole)).chain(side.topology.frontend(whole))
-            })
-        })
-    }
-
     /// All nodes of the objects at which paths first contain the policies on some nodes.
     fn first_objects_below(self, nodes: HashSet<NodeId>) -> impl Iterator<Item = NodeId> {
         let mut first = HashSet::new();
         for node in nodes {
             first_nodes_below(self.context, self.next, None, node, |node| _ = first.insert(node));
         }
-        self.nodes_of_same_objects(first)
+        self.sides.nodes_of_same_objects(first)
     }
 
     /// The nodes at which the effects of the batch begin.
@@ -145,7 +113,7 @@ impl<'s> Search<'s> {
         let edits = &self.next.edits;
         let edited = edits.removed.iter().chain(&edits.live_changed).chain(&edits.renamespaced).copied();
         let objects = self.linked_or_changed().map(NodeId::whole);
-        let mut causes: HashSet<NodeId> = edited.chain(self.nodes_of_same_objects(objects)).collect();
+        let mut causes: HashSet<NodeId> = edited.chain(self.sides.nodes_of_same_objects(objects)).collect();
         let restacked = self.reattached.iter().filter(|it| it.changes_stacks(self.context, self.next));
         let nodes = restacked.flat_map(|it| it.before.to.iter().chain(&it.after(self.next).to));
         let nodes: HashSet<NodeId> = nodes.map(|it| it.node).collect();
@@ -164,17 +132,17 @@ impl<'s> Search<'s> {
         affected: &HashSet<NodeId>,
         kinds: &BTreeSet<KindId>,
     ) -> BTreeSet<PolicyId> {
-        let mut paths = self.closure(causes.iter().copied(), Topology::parents);
+        let mut paths = self.sides.closure(causes.iter().copied(), Topology::parents);
         paths.extend(affected);
         let unlinked = |node: &NodeId| {
             let node = *node;
-            let nodes = self.sides.into_iter().filter_map(move |side| side.topology.node(node));
+            let nodes = self.sides.0.into_iter().filter_map(move |side| side.topology.node(node));
             nodes.flat_map(move |it| [Some(it.whole(node)), it.namespace()]).flatten()
         };
         let unlinked: Vec<NodeId> = paths.iter().flat_map(unlinked).collect();
         paths.extend(unlinked);
         paths.extend(self.roots());
-        let attached = self.sides.into_iter().flat_map(|side| side.attachments.with_absent());
+        let attached = self.sides.0.into_iter().flat_map(|side| side.attachments.with_absent());
         let policies = attached.filter(|it| paths.contains(&it.node)).map(|it| it.policy);
         let policies = policies.filter(|policy| self.leaders(*policy).any(|kind| kinds.contains(&kind)));
         policies.chain(self.reattached.iter().map(|it| it.policy)).collect()
@@ -182,7 +150,7 @@ impl<'s> Search<'s> {
 
     /// The nodes at which paths first contain some policies. `None` if a policy applies to the whole cluster.
     fn first_nodes_of(self, policies: &BTreeSet<PolicyId>) -> Option<impl Iterator<Item = NodeId>> {
-        let attached = self.sides.into_iter().flat_map(|side| {
+        let attached = self.sides.0.into_iter().flat_map(|side| {
             let attached = policies.iter().flat_map(|policy| &side.attachments.for_policy(*policy).to);
             attached.map(|it| it.node)
         });
@@ -199,36 +167,6 @@ impl<'s> Search<'s> {
         let names =
             self.context.kinds_in_use().filter_map(|kind| parts.kinds.get(kind).hierarchy.root_namespace.as_ref());
         names.filter_map(|name| parts.topology.find_namespace(&parts.objects, name))
-    }
-
-    /// The parents of routes that were relinked or changed: findings about a Gateway count its routes.
-    fn parents_of_routes(self) -> impl Iterator<Item = ObjectId> {
-        self.linked_or_changed().map(NodeId::whole).flat_map(move |route| {
-            let topologies = self.sides.into_iter().map(|side| &side.topology);
-            let topologies = topologies.filter(move |topology| topology.has(route));
-            topologies.flat_map(move |topology| {
-                topology.parents(route).iter().filter_map(|parent| topology[*parent].owner.object())
-            })
-        })
-    }
-
-    /// The objects of one side whose lint findings can differ.
-    fn objects(
-        self,
-        side: &EngineParts,
-        affected: &HashSet<NodeId>,
-        policies: &BTreeSet<PolicyId>,
-    ) -> BTreeSet<ObjectId> {
-        let owners = affected.iter().filter_map(|node| side.topology.node(*node)?.owner.object());
-        // A finding about an unknown kind is reported for its first object.
-        let changed = self.context.changes.iter().map(|change| change.reference());
-        let of_unknown_kind = changed.filter(|id| {
-            api::level(&id.group, &id.kind) == Level::Other && side.kinds.find(&id.group, &id.kind).is_none()
-        });
-        let firsts = of_unknown_kind.filter_map(|id| side.objects.of_kind(&id.group, &id.kind).first().copied());
-        let all = owners.chain(self.linked_or_changed()).chain(firsts);
-        let all = all.chain(policies.iter().map(|policy| policy.0)).chain(self.parents_of_routes());
-        all.filter(|id| side.objects.shared(*id).is_some()).collect()
     }
 }
 

@@ -31,6 +31,7 @@ use std::sync::Arc;
 use super::changed::ObjectChange;
 use super::compare::{ContributionCounts, Differences, compare};
 use super::dependents::DependencyIndex;
+use super::lint_region::BatchEdits;
 use super::object_index::ObjectIndex;
 use super::rebuild;
 use crate::engine::Engine;
@@ -42,8 +43,9 @@ use crate::object::{ObjectId, ObjectRef, Objects};
 use crate::policy::PolicyId;
 use crate::topology::{Level, NeedsRebuild, TopologyChanges, TopologyEditor, api};
 
+use impact_region::ImpactRegion;
+
 pub(super) use chains::{KindUpdate, RefoldedChains};
-pub(super) use impact_region::ImpactRegion;
 pub(super) use models::without_unused_models;
 
 /// The input of all stages of an update.
@@ -126,8 +128,10 @@ pub(super) struct Update {
     /// The engines before and after the changes, with the models that were updated. Both have the same kinds.
     pub sides: [Arc<Engine>; 2],
     pub differences: Differences,
-    /// The region that the models cover. `None` if they cover everything.
-    pub region: Option<ImpactRegion>,
+    /// What was edited. The changes of objects are not among it yet.
+    pub edits: BatchEdits,
+    /// The use counts of the chains of each side, by model.
+    pub ref_counts: [Vec<RefCounts>; 2],
     /// The objects whose dependencies may differ.
     pub reindexed: Vec<ObjectId>,
     /// The parts of the topology that are free for new nodes.
@@ -148,10 +152,11 @@ pub(super) fn update(
     let mut next = NextEngine { parts, edits: TopologyChanges::new(free_parts) };
     let topology = topology::update(context, &mut next)?;
     if !can_affect_policies(context, &next, &topology.policies) {
-        let after = Arc::new(before.with_equivalent_parts(next.parts));
+        let sides = [Arc::clone(before), Arc::new(before.with_equivalent_parts(next.parts))];
         let differences = Differences::none(kept.is_some());
-        let (sides, free_parts) = ([Arc::clone(before), after], next.edits.into_free());
-        return Ok(Update { sides, differences, region: None, reindexed: Vec::new(), free_parts });
+        let (ref_counts, free_parts) = (Default::default(), next.edits.take_free());
+        let edits = BatchEdits { linked: topology.linked, topology: next.edits, ..BatchEdits::default() };
+        return Ok(Update { sides, differences, edits, ref_counts, reindexed: Vec::new(), free_parts });
     }
     let reattached = attachments::update(context, &mut next, topology.policies)?;
     let mut new_ref_counts = Vec::new();
@@ -165,6 +170,7 @@ pub(super) fn update(
             (before, &mut new_ref_counts, None, region)
         }
     };
+    let ref_counts_before = ref_counts.clone();
     let context = &UpdateContext { before: &before, ..*context };
     let mut models = before.models().to_vec();
     models.iter_mut().for_each(|model| model.clear_caches());
@@ -173,15 +179,19 @@ pub(super) fn update(
     let updates = chains::update(context, &next, &stacks, &changed_entries, &mut models, ref_counts);
     let views = [before.view(), next.parts.view()];
     let mut differences = compare(views, before.models(), &mut models, updates, ref_counts, contributions);
-    for (model, ref_counts) in models.iter_mut().zip(ref_counts) {
+    for (model, ref_counts) in models.iter_mut().zip(ref_counts.iter_mut()) {
         model.release_unused(ref_counts);
     }
+    let ref_counts = [ref_counts_before, ref_counts.clone()];
     let after = Arc::new(before.with_parts(next.parts, Models::from_built(models)));
     let policies = reattached.iter().map(|it| it.policy);
-    differences.add_policies([&before, &after], stacks.policies.into_iter().chain(policies.clone()));
-    let reindexed = context.changed_content().chain(policies.map(|policy| policy.0)).collect();
-    let (sides, free_parts) = ([before, after], next.edits.into_free());
-    Ok(Update { sides, differences, region, reindexed, free_parts })
+    let reindexed = context.changed_content().chain(policies.clone().map(|policy| policy.0)).collect();
+    let policies: BTreeSet<PolicyId> = stacks.policies.into_iter().chain(policies).collect();
+    differences.add_policies([&before, &after], policies.iter().copied());
+    let policies = policies.into_iter().chain(std::mem::take(&mut differences.touched)).collect();
+    let (sides, free_parts) = ([before, after], next.edits.take_free());
+    let edits = BatchEdits { linked: topology.linked, policies, topology: next.edits, ..BatchEdits::default() };
+    Ok(Update { sides, differences, edits, ref_counts, reindexed, free_parts })
 }
 
 /// Whether the attachment or the effect of any policy can differ.

@@ -34,9 +34,10 @@ impl TopologyChanges {
         self.nodes.is_empty() && self.removed.is_empty() && self.renamespaced.is_empty()
     }
 
-    /// The free ranges for the next update.
-    pub fn into_free(mut self) -> Vec<(u32, u32)> {
-        self.free.append(&mut self.freed);
-        self.free
+    /// Takes the free ranges for the next update.
+    pub fn take_free(&mut self) -> Vec<(u32, u32)> {
+        let mut free = std::mem::take(&mut self.free);
+        free.append(&mut self.freed);
+        free
     }
 }

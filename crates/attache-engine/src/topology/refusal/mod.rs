@@ -16,6 +16,7 @@ mod parent;
 mod reason;
 mod stored;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{NodeRef, Topology};
@@ -135,9 +136,18 @@ impl From<CertificateRefusal> for RefusalCause {
 /// Every refused link, sorted by its displayed form. Of links that are displayed alike only one is listed: an object
 /// may request a link twice.
 pub(super) fn list(topology: &Topology, objects: &Objects) -> Vec<RefusedLink> {
+    sorted(stored::explain_all(topology, objects))
+}
+
+/// The refused links that some objects request, sorted in the same way.
+pub(super) fn list_by(topology: &Topology, objects: &Objects, by: &BTreeSet<ObjectId>) -> Vec<RefusedLink> {
+    sorted(stored::explain_by(topology, objects, by))
+}
+
+fn sorted(refused: impl Iterator<Item = RefusedLink>) -> Vec<RefusedLink> {
     let text =
         |it: &RefusedLink| (it.parent.to_string(), it.child.to_string(), it.reason().as_str(), it.cause.to_string());
-    let mut refused: Vec<_> = stored::explain_all(topology, objects).map(|it| (text(&it), it)).collect();
+    let mut refused: Vec<_> = refused.map(|it| (text(&it), it)).collect();
     refused.sort_by(|(a, this), (b, other)| a.cmp(b).then_with(|| (this.by, &this.path).cmp(&(other.by, &other.path))));
     refused.dedup_by(|(a, _), (b, _)| a == b);
     refused.into_iter().map(|(_, it)| it).collect()

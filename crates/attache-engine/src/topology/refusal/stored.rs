@@ -1,9 +1,11 @@
 //! Refusals as a topology stores them: most are an index into the object that requests the link, and are explained when
 //! they are listed.
 
+use std::collections::BTreeSet;
+
 use super::{RefusalCause, RefusedLink};
 use crate::object::{ObjectId, Objects};
-use crate::topology::Topology;
+use crate::topology::{NodeId, Topology};
 use crate::topology::links::{LinkContext, backends, routes, stream_routes};
 use crate::value::Path;
 
@@ -52,5 +54,20 @@ pub fn explain_all<'t>(topology: &'t Topology, objects: &'t Objects) -> impl Ite
     let stored = by_object
         .flat_map(move |(by, refusals)| refusals.iter().filter_map(|it| it.explain(&context, by)).collect::<Vec<_>>());
     let idle = topology.idle_links.iter();
+    stored.chain(idle.filter_map(|(listener, route)| stream_routes::explain(objects, topology, *listener, *route)))
+}
+
+/// The refusals of links that some objects request, unordered.
+pub fn explain_by<'t>(
+    topology: &'t Topology,
+    objects: &'t Objects,
+    by: &'t BTreeSet<ObjectId>,
+) -> impl Iterator<Item = RefusedLink> + 't {
+    let context = LinkContext::new(objects, topology);
+    let by_object = by.iter().map(|id| (*id, topology.refusals_of(*id)));
+    let stored = by_object
+        .flat_map(move |(by, refusals)| refusals.iter().filter_map(|it| it.explain(&context, by)).collect::<Vec<_>>());
+    let is_wanted = |route: &NodeId| route.object().is_some_and(|route| by.contains(&route));
+    let idle = topology.idle_links.iter().filter(move |(_, route)| is_wanted(route));
     stored.chain(idle.filter_map(|(listener, route)| stream_routes::explain(objects, topology, *listener, *route)))
 }
