@@ -4,7 +4,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use attache_engine::{
-    EffectiveChange, GroupKind, Leaf, LeafChange, LeafPath, NodeRef, ObjectRef, Path, Problem, Report, ScopeRef, Value,
+    EffectiveChange, GroupKind, Leaf, LeafChange, LeafPath, NodeId, NodeRef, ObjectRef, Path, Problem, Report,
+    ScopeRef, Value,
 };
 use serde::{Serialize, Serializer};
 
@@ -45,6 +46,74 @@ pub struct ChangeGroup {
     pub places: Vec<TargetOrPath>,
     /// The values. Empty if the same policies apply in a different order.
     pub leaves: Vec<LeafDocument>,
+}
+
+/// Scopes of one policy kind in which the same values change, in numbers.
+#[derive(Clone, Debug)]
+pub struct ChangeSummary {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// The number of scopes.
+    pub scopes: usize,
+    /// The number of effective targets.
+    pub targets: usize,
+    /// The first places, sorted by name: targets, and paths to targets at which other scopes change differently.
+    pub places: Vec<TargetOrPath>,
+    /// The number of all places.
+    pub place_count: usize,
+    /// The values. Empty if the same policies apply in a different order.
+    pub leaves: Vec<LeafDocument>,
+}
+
+impl ChangeSummary {
+    /// A group in numbers, with the names of at most `most` places, or one more.
+    pub fn new(group: ChangeGroup, most: usize) -> ChangeSummary {
+        let ChangeGroup { policy_kind, scopes, targets, mut places, leaves } = group;
+        let place_count = places.len();
+        places.truncate(most + 1);
+        ChangeSummary { policy_kind, scopes, targets: targets.len(), places, place_count, leaves }
+    }
+}
+
+/// The changes of a report in numbers, with the names of at most `most` places of each, or one more.
+pub(crate) fn summaries(report: &Report, most: usize) -> Vec<ChangeSummary> {
+    let outline = report.effective_outline();
+    let mut found: Vec<ChangeSummary> =
+        groups(&outline.scopes).into_iter().map(|group| ChangeSummary::new(group, most)).collect();
+    for changed in &outline.targets {
+        let leaves = leaf_documents(&changed.leaves);
+        let is_same = |it: &&mut ChangeSummary| it.policy_kind == changed.policy_kind && it.leaves == leaves;
+        let places = first_places(report, &changed.targets, most + 1);
+        let (scopes, targets) = (usize::try_from(changed.scopes).unwrap_or(usize::MAX), changed.targets.len());
+        match found.iter_mut().find(is_same) {
+            Some(same) => {
+                same.scopes = same.scopes.saturating_add(scopes);
+                same.targets += targets;
+                same.place_count += targets;
+                same.places.extend(places);
+                same.places.sort_by_cached_key(ToString::to_string);
+                same.places.truncate(most + 1);
+            }
+            None => {
+                let (policy_kind, place_count) = (changed.policy_kind.clone(), targets);
+                found.push(ChangeSummary { policy_kind, scopes, targets, places, place_count, leaves });
+            }
+        }
+    }
+    found.sort_by_cached_key(|it| (it.policy_kind.clone(), it.places.first().map(ToString::to_string)));
+    found
+}
+
+/// The first targets by name.
+fn first_places(report: &Report, targets: &[NodeId], most: usize) -> Vec<TargetOrPath> {
+    let named = targets.iter().map(|target| report.after.view().node_ref(*target));
+    let mut named: Vec<(String, NodeRef)> = named.map(|target| (target.to_string(), target)).collect();
+    if named.len() > most {
+        named.select_nth_unstable_by(most, |(a, _), (b, _)| a.cmp(b));
+        named.truncate(most);
+    }
+    named.sort_by(|(a, _), (b, _)| a.cmp(b));
+    named.into_iter().map(|(_, target)| TargetOrPath::Target(target)).collect()
 }
 
 pub(crate) fn leaf_documents(leaves: &[LeafChange]) -> Vec<LeafDocument> {
@@ -117,16 +186,13 @@ pub(crate) fn groups(changes: &[EffectiveChange]) -> Vec<ChangeGroup> {
             *groups_at.entry((&change.policy_kind, target)).or_default() += 1;
         }
     }
-    let place = |kind: &GroupKind, scope: &ScopeRef| {
-        let document = scope_document(scope);
-        match (scope.target(), &document.from) {
-            (target, _) if groups_at.get(&(kind, target)).is_some_and(|groups| *groups > 1) => {
-                TargetOrPath::Path(document)
-            }
-            (Some(target), None) => TargetOrPath::Target(target.clone()),
-            (target, _) => {
-                TargetOrPath::Path(ScopeDocument { scope: target.into_iter().cloned().collect(), ..document })
-            }
+    let place = |kind: &GroupKind, scope: &ScopeRef| match (scope.target(), scope.from.as_deref()) {
+        (target, _) if groups_at.get(&(kind, target)).is_some_and(|groups| *groups > 1) => {
+            TargetOrPath::Path(scope_document(scope))
+        }
+        (Some(target), None) => TargetOrPath::Target(target.clone()),
+        (target, from) => {
+            TargetOrPath::Path(ScopeDocument { scope: target.into_iter().cloned().collect(), from: from.cloned() })
         }
     };
     let group = |(change, scopes): &(&EffectiveChange, Vec<&ScopeRef>)| {

@@ -190,13 +190,15 @@ impl MatrixIndex {
     /// The rows that a query selects. `snapshot` must be the one that the index was built from.
     pub fn find(&self, snapshot: &Snapshot, query: &MatrixQuery) -> Matrix {
         let (rows, total) = self.rows(snapshot, query);
+        let topology = snapshot.engine.topology();
+        let models = snapshot.engine.models_at(topology.below(rows.iter().map(|row| row.node)));
         Matrix {
             api_version: API_VERSION,
             kind: "Matrix",
             columns: self.columns.clone(),
             total,
             from: query.from.min(total),
-            rows: rows.into_par_iter().map(|row| MatrixRow::new(snapshot, row)).collect(),
+            rows: rows.into_par_iter().map(|row| MatrixRow::new(snapshot, &models, row)).collect(),
         }
     }
 
@@ -220,9 +222,9 @@ impl MatrixIndex {
 }
 
 impl MatrixRow {
-    fn new(snapshot: &Snapshot, row: &IndexedRow) -> MatrixRow {
+    fn new(snapshot: &Snapshot, models: &[Model], row: &IndexedRow) -> MatrixRow {
         let object = snapshot.node_ref(row.node);
-        let cells = snapshot.engine.models().iter().map(|model| {
+        let cells = models.iter().map(|model| {
             let chains = chains(snapshot, model, &object, row.node);
             MatrixCell::new(snapshot, model, &object.object, &chains)
         });

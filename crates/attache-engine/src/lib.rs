@@ -71,7 +71,9 @@ pub use attachment::{
 pub use audit::{Audited, Requirement, can_be_on};
 pub use cel::{CelCondition, CompileError, EvalError};
 pub use chain::{ChainId, Link};
-pub use change::{EffectiveChange, Impact, Leaf, LeafChange, LeafPath, StatusChange, TargetChange};
+pub use change::{
+    ChangedTargets, EffectiveChange, EffectiveOutline, Impact, Leaf, LeafChange, LeafPath, StatusChange, TargetChange,
+};
 pub use conditions::{PolicyReport, StatusCondition, StatusNote, TargetReport};
 pub use engine::{Engine, EngineBuilder, ScopedPolicy, SpecError, TypedEffective, TypedPolicy};
 pub use engine_view::EngineView;

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use attache_answers::change::{ChangeGroup, new_problems};
+use attache_answers::change::{ChangeSummary, new_problems};
 use attache_answers::watch::{ChangeDocument, ChangeFilter, PolicyStatusChange, WatchedChanges};
 use attache_engine::{Edit, ObjectRef, Problem, Report, TargetChange};
 use jiff::Timestamp;
 
 /// The number of entries that are kept.
 const MOST: usize = 200;
+/// The number of places of a change that are named.
+pub const NAMES: usize = 8;
 
 /// The changes of a batch of edits.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ pub struct LogEntry {
     /// The objects that were created or changed, and those that were deleted.
     pub edited: Vec<(ObjectRef, bool)>,
     /// The effective policies that changed.
-    pub groups: Vec<ChangeGroup>,
+    pub groups: Vec<ChangeSummary>,
     /// The policies whose status changed.
     pub policies: Vec<PolicyStatusChange>,
     /// The targets whose affecting policies changed.
@@ -50,7 +52,7 @@ impl LogEntry {
             revision,
             time,
             edited,
-            groups: changes.groups(),
+            groups: changes.groups().into_iter().map(|group| ChangeSummary::new(group, NAMES)).collect(),
             policies: changes.policies(),
             targets: changes.targets.clone(),
             problems: new_problems(report).into_iter().chain(problems).cloned().collect(),

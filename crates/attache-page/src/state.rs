@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use attache_answers::get::{self, GetQuery, PolicyItem};
 use attache_answers::lint::{FindingList, lint};
 use attache_answers::matrix::MatrixIndex;
-use attache_answers::plan::{PlanDocument, PlanQuery, plan};
+use attache_answers::plan::{PlanDocument, PlanQuery, PlanSummary, plan, plan_summary};
 use attache_answers::summary::{Summary, summary};
 use attache_answers::{QueryError, Snapshot};
 use attache_engine::{Edit, Engine, IncrementalEngine, Problem, Report};
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use crate::drawing::TopologyDrawing;
-use crate::log::{ChangeLog, LogEntry};
+use crate::log::{ChangeLog, LogEntry, NAMES};
 
 /// Builds the command line with the same answer, from the words of the question.
 pub type CommandLine = dyn Fn(&[&str]) -> String + Send + Sync;
@@ -138,12 +138,21 @@ impl Page {
     }
 
     /// The effects of a change of the input. Nothing is changed.
-    pub(crate) fn plan(&self, query: PlanQuery) -> Result<(PlanDocument, Report), QueryError> {
-        let (mut engine, state) = {
-            let engine = self.incremental();
-            (engine.clone(), self.state())
-        };
-        plan(&state.snapshot, &mut engine, query)
+    pub(crate) fn plan(&self, query: PlanQuery) -> Result<PlanDocument, QueryError> {
+        let (mut engine, state) = self.trial();
+        plan(&state.snapshot, &mut engine, query).map(|(document, _)| document)
+    }
+
+    /// The same in numbers.
+    pub(crate) fn plan_summary(&self, query: PlanQuery) -> Result<(PlanSummary, Report), QueryError> {
+        let (mut engine, state) = self.trial();
+        plan_summary(&state.snapshot, &mut engine, query, NAMES)
+    }
+
+    /// A copy of the engine, and the state that it is in.
+    fn trial(&self) -> (IncrementalEngine, Arc<PageState>) {
+        let engine = self.incremental();
+        (engine.clone(), self.state())
     }
 
     /// A receiver of new revisions.

@@ -17,16 +17,18 @@ mod browser;
 
 use attache_gen::{ManifestFormat, ManifestShape, PolicyCount, PolicyLevel, generate, write};
 
-const VIEWS: [&str; 20] = [
+const VIEWS: [&str; 22] = [
     "/",
     "/?from=50000",
     "/?q=route-04",
     "/?problems=first",
+    "/?kind=Service&from=50000",
     "/search?q=route-0999",
     "/policies",
     "/object/HTTPRoute.gateway.networking.k8s.io/team-000/route-000000",
     "/object/HTTPRoute.gateway.networking.k8s.io/team-000/route-000000?show=styles",
     "/object/Gateway.gateway.networking.k8s.io/infra/gateway-000",
+    "/object/Gateway.gateway.networking.k8s.io/infra/gateway-000?section=listener-000",
     "/object/GatewayClass.gateway.networking.k8s.io/bench",
     "/object/Namespace/team-000",
     "/object/Service/team-000/service-000000",

@@ -360,12 +360,7 @@ fn children(snapshot: &Snapshot, nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().flat_map(|node| topology.children(*node)).copied().collect()
 }
 
-fn conditions(
-    snapshot: &Snapshot,
-    models: &[Model],
-    nodes: &[NodeId],
-    below: &Descendants,
-) -> Vec<ConditionDocument> {
+fn conditions(snapshot: &Snapshot, models: &[Model], nodes: &[NodeId], below: &Descendants) -> Vec<ConditionDocument> {
     let is_here = |status: &TargetStatus| nodes.contains(&status.target);
     let statuses: Vec<TargetStatus> = match snapshot.target_statuses() {
         Some(all) => {

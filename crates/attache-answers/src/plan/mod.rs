@@ -3,13 +3,17 @@
 mod deletion;
 mod edits;
 
+use attache_engine::lint::{Finding, FindingChanges};
 use attache_engine::{
     Changes, EffectiveChange, GroupKind, Impact, IncrementalEngine, Object, ObjectRef, Path, PolicyStatus, Report,
     StatusChange, Value,
 };
 use serde::Serialize;
 
-use crate::change::{ChangeGroup, LeafDocument, groups, leaf_documents, redact_groups, redact_leaves, scope_documents};
+use crate::change::{
+    ChangeGroup, ChangeSummary, LeafDocument, groups, leaf_documents, redact_groups, redact_leaves, scope_documents,
+    summaries,
+};
 use crate::document::API_VERSION;
 use crate::error::QueryError;
 use crate::lint::FindingDocument;
@@ -114,6 +118,45 @@ pub fn plan(
     Ok((document, report))
 }
 
+/// The effects of a change in numbers, with the first names of what it affects.
+#[derive(Clone, Debug)]
+pub struct PlanSummary {
+    /// How much the change affects.
+    pub touched: Touched,
+    /// The deleted objects.
+    pub deleted: Vec<Deletion>,
+    /// The scopes whose effective policy changes, grouped by the values that change.
+    pub groups: Vec<ChangeSummary>,
+    /// The policies whose status changes.
+    pub policies: Vec<PlannedStatus>,
+    /// The lint findings that the change causes and fixes.
+    pub findings: PlannedFindings,
+}
+
+/// The same as [`plan`] in numbers, which takes less time. `names` is the number of places of each change to name.
+pub fn plan_summary(
+    before: &Snapshot,
+    engine: &mut IncrementalEngine,
+    query: PlanQuery,
+    names: usize,
+) -> Result<(PlanSummary, Report), QueryError> {
+    let deleted = deletions(before, &query)?;
+    let report = engine.apply(edits::edits(before, query.apply, deleted.iter().flat_map(Deletion::all)));
+    let effects = || (summaries(&report, names), report.impact());
+    let (findings, (mut groups, impact)) = rayon::join(|| FindingChanges::between(&report), effects);
+    for group in &mut groups {
+        redact_leaves(before, &group.policy_kind, &mut group.leaves);
+    }
+    let summary = PlanSummary {
+        touched: Touched::with_impact(groups.iter().map(|group| group.scopes).sum(), impact),
+        deleted,
+        groups,
+        policies: report.policies().iter().filter(|it| it.is_significant()).map(PlannedStatus::new).collect(),
+        findings: PlannedFindings::new(&findings.new, &findings.fixed),
+    };
+    Ok((summary, report))
+}
+
 /// The deletions, of objects that exist or are applied.
 fn deletions(before: &Snapshot, query: &PlanQuery) -> Result<Vec<Deletion>, QueryError> {
     let objects = before.engine.objects().iter().map(|(_, object)| object).chain(&query.apply);
@@ -129,22 +172,14 @@ fn deletions(before: &Snapshot, query: &PlanQuery) -> Result<Vec<Deletion>, Quer
 
 impl PlanDocument {
     fn new(changes: &Changes, deleted: Vec<Deletion>) -> PlanDocument {
-        let status = |change: &StatusChange| PlannedStatus {
-            policy: change.policy.clone(),
-            before: change.before.as_ref().map(word),
-            after: change.after.as_ref().map(word),
-        };
         PlanDocument {
             api_version: API_VERSION,
             kind: "Plan",
             touched: Touched::new(&changes.effective),
             deleted,
             changes: changes.effective.iter().map(PlannedChange::new).collect(),
-            policies: changes.statuses.iter().map(status).collect(),
-            findings: PlannedFindings {
-                new: changes.new_findings.iter().map(FindingDocument::new).collect(),
-                fixed: changes.fixed_findings.iter().map(FindingDocument::new).collect(),
-            },
+            policies: changes.statuses.iter().map(PlannedStatus::new).collect(),
+            findings: PlannedFindings::new(&changes.new_findings, &changes.fixed_findings),
             groups: groups(&changes.effective),
         }
     }
@@ -179,10 +214,32 @@ impl PlannedChange {
     }
 }
 
+impl PlannedStatus {
+    fn new(change: &StatusChange) -> PlannedStatus {
+        PlannedStatus {
+            policy: change.policy.clone(),
+            before: change.before.as_ref().map(word),
+            after: change.after.as_ref().map(word),
+        }
+    }
+}
+
+impl PlannedFindings {
+    fn new(new: &[Finding], fixed: &[Finding]) -> PlannedFindings {
+        PlannedFindings {
+            new: new.iter().map(FindingDocument::new).collect(),
+            fixed: fixed.iter().map(FindingDocument::new).collect(),
+        }
+    }
+}
+
 impl Touched {
     fn new(changes: &[EffectiveChange]) -> Touched {
-        let Impact { routes, backends, namespaces, .. } = Impact::new(changes);
-        let scopes = changes.iter().map(|change| change.scopes.len()).sum();
+        Touched::with_impact(changes.iter().map(|change| change.scopes.len()).sum(), Impact::new(changes))
+    }
+
+    fn with_impact(scopes: usize, impact: Impact) -> Touched {
+        let Impact { routes, backends, namespaces, .. } = impact;
         Touched { scopes, routes, backends, namespaces }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::{EffectiveChange, ScopeRef, leaf_changes};
+use super::{ChangedTargets, EffectiveChange, ScopeRef, leaf_changes};
 use crate::chain::ChainId;
 use crate::engine::Engine;
 use crate::engine_view::EngineView;
@@ -79,6 +79,33 @@ pub(crate) fn changes_at(
             groups.len() - 1
         });
         groups[group].scopes.push(scope);
+    }
+    groups
+}
+
+/// Compares the effective policies of one kind at effective targets that have one chain on each side, and the same scopes.
+pub(crate) fn changes_of_targets(
+    views: [EngineView<'_>; 2],
+    models: [&Model; 2],
+    targets: impl IntoIterator<Item = NodeId>,
+) -> Vec<ChangedTargets> {
+    let mut groups: Vec<ChangedTargets> = Vec::new();
+    let mut group_of: HashMap<[ChainId; 2], Option<usize>> = HashMap::new();
+    for target in targets {
+        let [before, after] = [0, 1].map(|side| models[side].chains_at(views[side], target));
+        let ([(before, _), ..], [(after, scopes), ..]) = (before, after) else { continue };
+        let group = group_of.entry([*before, *after]).or_insert_with_key(|chains| {
+            let effective = [0, 1].map(|side| {
+                (chains[side] != ChainId::EMPTY).then(|| &**models[side].effective(views[side], chains[side]))
+            });
+            let leaves = leaf_changes(views, effective)?;
+            groups.push(ChangedTargets { policy_kind: models[1].group_kind(), targets: Vec::new(), scopes: 0, leaves });
+            Some(groups.len() - 1)
+        });
+        if let Some(group) = group.and_then(|group| groups.get_mut(group)) {
+            group.targets.push(target);
+            group.scopes = group.scopes.saturating_add(*scopes);
+        }
     }
     groups
 }

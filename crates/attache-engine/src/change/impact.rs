@@ -1,12 +1,14 @@
 //! How many routes and backends a change affects.
 
+use std::sync::Arc;
+
 use hashbrown::HashSet;
 
 use super::EffectiveChange;
 use crate::engine_view::EngineView;
 use crate::model::Model;
 use crate::object::ObjectRef;
-use crate::topology::{Level, NodeId, api};
+use crate::topology::{Level, NodeId, NodeRef, api};
 
 /// How many objects are in scopes whose effective policy changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,10 +44,13 @@ pub(crate) struct AffectedObjects {
 
 impl AffectedObjects {
     pub fn add_changes(&mut self, changes: &[EffectiveChange]) {
+        // Scopes of one change share the references of their nodes.
+        let mut known: HashSet<*const NodeRef> = HashSet::new();
         for scope in changes.iter().flat_map(|change| &change.scopes) {
             self.targets.extend(scope.target().map(|target| target.object.clone()));
             let wholes = scope.nodes.iter().filter(|node| node.section.is_none());
-            self.all.extend(wholes.map(|node| node.object.clone()));
+            let new = wholes.filter(|node| known.insert(Arc::as_ptr(node)));
+            self.all.extend(new.map(|node| node.object.clone()));
         }
     }
 

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use crate::fold::EffectivePolicy;
 use crate::object::{GroupKind, ObjectRef};
 use crate::status::PolicyStatus;
-use crate::topology::NodeRef;
+use crate::topology::{NodeId, NodeRef};
 use crate::value::{Path, Value};
 
 pub use crate::model::ScopeRef;
-pub(crate) use effective::{changes_at, effective_changes};
+pub(crate) use effective::{changes_at, changes_of_targets, effective_changes};
 pub(crate) use impact::AffectedObjects;
 pub use impact::Impact;
 pub(crate) use leaves::leaf_changes;
@@ -42,6 +42,30 @@ pub struct EffectiveChange {
     pub before: Option<Arc<EffectivePolicy>>,
     /// The effective policy after the change. `None` where the scope no longer exists, or has no policy.
     pub after: Option<Arc<EffectivePolicy>>,
+    /// The values that differ, sorted by path. Empty if the same policies apply in a different order.
+    pub leaves: Vec<LeafChange>,
+}
+
+/// The same changes as a list of [`EffectiveChange`], as far as possible by target and not by scope: a target can have very
+/// many scopes, and most targets change as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct EffectiveOutline {
+    /// Targets that have the same scopes before and after the change, and whose effective policy changed in all of them.
+    /// No target occurs twice.
+    pub targets: Vec<ChangedTargets>,
+    /// The scopes that end at other targets.
+    pub scopes: Vec<EffectiveChange>,
+}
+
+/// Effective targets whose effective policy changed in the same way.
+#[derive(Clone, Debug)]
+pub struct ChangedTargets {
+    /// The kind of the policies.
+    pub policy_kind: GroupKind,
+    /// The targets. Their ids mean the same before and after the change.
+    pub targets: Vec<NodeId>,
+    /// The number of scopes that end at them.
+    pub scopes: u64,
     /// The values that differ, sorted by path. Empty if the same policies apply in a different order.
     pub leaves: Vec<LeafChange>,
 }

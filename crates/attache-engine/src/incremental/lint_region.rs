@@ -36,8 +36,7 @@ impl BatchEdits {
     pub fn lint_region(&self, sides: [&EngineParts; 2]) -> LintRegion {
         let changed = self.changes.iter().map(|change| PolicyId(change.id));
         let is_policy = |policy: &PolicyId| sides.iter().any(|side| side.policies.get(*policy).is_some());
-        let policies: BTreeSet<PolicyId> =
-            self.policies.iter().copied().chain(changed).filter(is_policy).collect();
+        let policies: BTreeSet<PolicyId> = self.policies.iter().copied().chain(changed).filter(is_policy).collect();
         let both = BothSides(sides);
         let edits = &self.topology;
         let edited = edits.removed.iter().chain(&edits.live_changed).chain(&edits.renamespaced).copied();
@@ -68,17 +67,18 @@ impl BatchEdits {
     /// Gateways, which may name a class that is similar to a new one.
     fn objects_with_others<'s>(&'s self, side: &'s EngineParts) -> impl Iterator<Item = ObjectId> + 's {
         let changed = self.changes.iter().map(|change| (change, change.reference()));
-        changed.flat_map(move |(change, id)| {
-            let of_kind = |group: &str, kind: &str| side.objects.of_kind(group, kind);
-            match api::level(&id.group, &id.kind) {
-                Level::GatewayClass if change.fields.existence => of_kind(GATEWAY_API, "Gateway"),
-                Level::Other if side.kinds.find(&id.group, &id.kind).is_none() => {
-                    let all = of_kind(&id.group, &id.kind);
-                    &all[..all.len().min(1)]
+        changed
+            .flat_map(move |(change, id)| {
+                let of_kind = |group: &str, kind: &str| side.objects.of_kind(group, kind);
+                match api::level(&id.group, &id.kind) {
+                    Level::GatewayClass if change.fields.existence => of_kind(GATEWAY_API, "Gateway"),
+                    Level::Other if side.kinds.find(&id.group, &id.kind).is_none() => {
+                        let all = of_kind(&id.group, &id.kind);
+                        &all[..all.len().min(1)]
+                    }
+                    _ => &[],
                 }
-                _ => &[],
-            }
-        })
-        .copied()
+            })
+            .copied()
     }
 }

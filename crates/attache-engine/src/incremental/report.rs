@@ -12,8 +12,8 @@ use super::lint_region::{BatchEdits, LintRegion};
 use super::update::Update;
 use crate::chain::ChainId;
 use crate::change::{
-    AffectedObjects, AffectedTargets, EffectiveChange, Impact, StatusChange, TargetChange, changes_at,
-    effective_changes, status_changes, target_changes,
+    AffectedObjects, AffectedTargets, EffectiveChange, EffectiveOutline, Impact, StatusChange, TargetChange,
+    changes_at, changes_of_targets, effective_changes, status_changes, target_changes,
 };
 use crate::engine::Engine;
 use crate::model::RefCounts;
@@ -106,6 +106,18 @@ impl Report {
             }
             Comparison::Whole { .. } => effective_changes(&self.before, &self.after),
         }
+    }
+
+    /// The same changes, as far as possible by target and not by scope. It is much faster than to list all scopes.
+    pub fn effective_outline(&self) -> EffectiveOutline {
+        let Comparison::Updated { sides, differences, .. } = &self.comparison else {
+            return EffectiveOutline { targets: Vec::new(), scopes: self.effective() };
+        };
+        let mut outline = EffectiveOutline::default();
+        for kind in &differences.kinds {
+            add_outline(sides, kind, &mut outline);
+        }
+        outline
     }
 
     /// How many objects are in the scopes of [`Report::effective`]. It is much faster than to list them.
@@ -221,6 +233,35 @@ fn add_affected_objects(sides: &[Arc<Engine>; 2], kind: &KindDifferences, affect
     whole.retain(|node| model.is_effective_target(view, *node));
     affected.add_scopes(view, model, &whole);
     affected.add_changes(&changes_among(sides, kind, [before.1.to_vec(), after.1.to_vec()], &parted));
+}
+
+/// Adds the changes of one kind.
+fn add_outline(sides: &[Arc<Engine>; 2], kind: &KindDifferences, outline: &mut EffectiveOutline) {
+    let models = [0, 1].map(|side| sides[side].models().get(kind.model));
+    let [Some(was), Some(is)] = models else {
+        outline.scopes.extend(effective_changes_of(sides, kind));
+        return;
+    };
+    let views = [sides[0].view(), sides[1].view()];
+    let has_one_chain = |node: &NodeId| {
+        [(was, views[0]), (is, views[1])].into_iter().all(|(model, view)| match model.chains_at(view, *node) {
+            [(chain, _)] => !model.links(*chain).any(|link| link.from().is_some()),
+            _ => false,
+        })
+    };
+    let mut listed = kind.targets.each_ref().map(|targets| targets[kind.changed_in_all_scopes..].to_vec());
+    let moved: HashSet<NodeId> = kind.targets.iter().flatten().copied().collect();
+    let (mut whole, parted): (Vec<NodeId>, Vec<NodeId>) =
+        kind.targets[1][..kind.changed_in_all_scopes].iter().copied().partition(has_one_chain);
+    listed.iter_mut().for_each(|listed| listed.extend(&parted));
+    let is_alone = |node: &NodeId| {
+        has_one_chain(node) && !moved.contains(node) && views[1].topology.same_named(*node).next().is_none()
+    };
+    let refolded = kind.refolded.nodes(views[1], is, &kind.refolded_effective);
+    let (alone, parted): (Vec<NodeId>, Vec<NodeId>) = refolded.into_iter().partition(is_alone);
+    whole.extend(alone.into_iter().filter(|node| is.is_effective_target(views[1], *node)));
+    outline.targets.extend(changes_of_targets(views, [was, is], whole));
+    outline.scopes.extend(changes_among(sides, kind, listed, &parted));
 }
 
 /// The targets without contribution counts whose contributing policies can differ.

@@ -67,11 +67,7 @@ impl<'e> FoldFacts<'e> {
 
     /// Facts about some policies, if the engine has them. The models of the engine must cover all scopes of these
     /// policies. `ref_counts` are the use counts of its chains, by model.
-    pub fn for_policies(
-        engine: &'e Engine,
-        policies: &BTreeSet<PolicyId>,
-        ref_counts: &[RefCounts],
-    ) -> FoldFacts<'e> {
+    pub fn for_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>, ref_counts: &[RefCounts]) -> FoldFacts<'e> {
         let existing = policies.iter().copied().filter(|policy| engine.parts().policies.get(*policy).is_some());
         let existing: Vec<PolicyId> = existing.collect();
         if existing.is_empty() {

@@ -1,12 +1,12 @@
 //! Follows a case, batch by batch, and compares with newly built engines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use attache_engine::kinds::Settings;
-use attache_engine::{Edit, Engine, Impact, IncrementalEngine, Report};
-use attache_engine::{Object, ObjectRef, Objects};
+use attache_engine::{Edit, EffectiveChange, Engine, Impact, IncrementalEngine, Report};
+use attache_engine::{NodeRef, Object, ObjectRef, Objects};
 
 use crate::answer::answer;
 use crate::case::{Case, object};
@@ -93,7 +93,35 @@ fn check(report: &Report, states: &[State]) -> Result<(), String> {
     if impact != listed {
         return Err(format!("the impact is {impact:?}, and of the listed changes {listed:?}"));
     }
+    let (outline, listed) = (outlined(report), counted(&report.effective()));
+    if outline != listed {
+        return Err(format!("the changes in outline are {outline:?}, and listed {listed:?}"));
+    }
     compare(report, &states[0].facts, &states[1].facts)
+}
+
+/// For each kind and each change of values: the number of scopes, and the targets.
+type Counts = BTreeMap<String, (u64, BTreeSet<NodeRef>)>;
+
+fn counted(changes: &[EffectiveChange]) -> Counts {
+    let mut counts = Counts::new();
+    for change in changes {
+        let (scopes, targets) = counts.entry(format!("{} {:?}", change.policy_kind, change.leaves)).or_default();
+        *scopes += change.scopes.len() as u64;
+        targets.extend(change.scopes.iter().filter_map(|scope| scope.target().cloned()));
+    }
+    counts
+}
+
+fn outlined(report: &Report) -> Counts {
+    let outline = report.effective_outline();
+    let mut counts = counted(&outline.scopes);
+    for it in &outline.targets {
+        let (scopes, targets) = counts.entry(format!("{} {:?}", it.policy_kind, it.leaves)).or_default();
+        *scopes += it.scopes;
+        targets.extend(it.targets.iter().map(|target| report.after.view().node_ref(*target)));
+    }
+    counts
 }
 
 fn sorted(mut records: Vec<String>) -> Vec<String> {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use attache_engine::kinds::Settings;
 use attache_engine::text;
-use attache_engine::{EffectivePolicy, Engine};
+use attache_engine::{ChainId, EffectivePolicy, Engine, Link, ReachPart};
 use attache_engine::{Model, Object, Objects};
 use attache_engine::{NodeId, Path, Segment};
 use proptest::prelude::*;
@@ -53,18 +53,52 @@ proptest! {
 
     #[test]
     fn a_model_at_a_node_says_of_it_what_a_whole_one_says(world in worlds()) {
-        let (engine, whole) = (world.engine(), world.engine());
-        for (node, _) in engine.topology().nodes() {
+        let [unbuilt, built, whole] = [world.engine(), world.engine(), world.engine()];
+        built.fold_all();
+        for (engine, (node, _)) in [&unbuilt, &built].into_iter().flat_map(|it| it.topology().nodes().map(move |at| (it, at))) {
             let here = engine.models_at([node]);
             prop_assert_eq!(here.len(), whole.models().len());
             for (here, everywhere) in here.iter().zip(whole.models()) {
-                let [found, expected] = [scopes(&engine, here, node), scopes(&whole, everywhere, node)];
-                prop_assert_eq!(found, expected, "at {}", name(&engine, node));
+                let [found, expected] = [scopes(engine, here, node), scopes(&whole, everywhere, node)];
+                prop_assert_eq!(found, expected, "at {}", name(engine, node));
                 prop_assert_eq!(
                     here.chains_at(engine.view(), node).iter().map(|(_, scopes)| scopes).sum::<u64>(),
                     everywhere.chains_at(whole.view(), node).iter().map(|(_, scopes)| scopes).sum::<u64>()
                 );
             }
+        }
+    }
+
+    #[test]
+    fn the_reach_of_a_policy_is_found_by_looking_at_every_scope(world in worlds()) {
+        let engine = world.engine();
+        for (policy, _) in engine.policies() {
+            let Some(model) = engine.model(engine.policy(policy).kind) else { continue };
+            let is_in = |chain: ChainId| {
+                let stacks = model.links(chain).filter_map(Link::node).filter_map(|node| model.stack(node));
+                stacks.flat_map(|stack| stack.all()).any(|it| it.policy == policy)
+            };
+            let (mut expected, mut ends) = (Vec::new(), Vec::new());
+            for target in model.effective_targets(engine.view()) {
+                model.scopes(engine.view(), target, &mut |scope| {
+                    let effective = model.effective(engine.view(), scope.chain);
+                    let is_in_force = effective.origins.iter().any(|it| it.policy == policy)
+                        || effective.applied.iter().any(|it| it.policy == policy);
+                    let is_lost = effective.superseded.iter().any(|it| it.policy == policy);
+                    if is_in(scope.chain) && (is_in_force || is_lost) {
+                        ends.push(target);
+                        expected.push(scope.nodes);
+                    }
+                });
+            }
+            let reach = engine.reach(policy, None);
+            let is_sorted = |part: &ReachPart| part.scopes.is_sorted_by_key(|scope| scope.end());
+            prop_assert!(reach.parts.iter().all(is_sorted));
+            let mut found: Vec<Vec<NodeId>> =
+                reach.parts.iter().flat_map(|part| part.scopes.iter().map(|scope| scope.nodes.clone())).collect();
+            found.sort();
+            expected.sort();
+            prop_assert_eq!(found, expected, "{}", engine.policy_id(policy));
         }
     }
 

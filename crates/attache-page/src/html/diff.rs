@@ -1,19 +1,19 @@
 //! Changes of effective policies, before and after.
 
-use attache_answers::change::{ChangeGroup, LeafDocument, SetValue};
+use attache_answers::change::{ChangeSummary, LeafDocument, SetValue};
 use attache_answers::inline;
 use attache_answers::scopes::TargetOrPath;
 use maud::{Markup, html};
 
 use super::{counted, grouped, more, node, policies};
+use crate::log::NAMES;
 
-/// The number of groups, and of targets and values of each, that are shown.
+/// The number of groups, and of values of each, that are shown.
 const GROUPS: usize = 50;
-const NAMES: usize = 8;
 const LEAVES: usize = 60;
 
 /// Changed effective policies, grouped by the values that change.
-pub fn change_groups(groups: &[ChangeGroup]) -> Markup {
+pub fn change_groups(groups: &[ChangeSummary]) -> Markup {
     let shown = attache_answers::scopes::cut(groups.len(), GROUPS);
     html! {
         @for group in &groups[..shown] { (change_group(group)) }
@@ -21,15 +21,15 @@ pub fn change_groups(groups: &[ChangeGroup]) -> Markup {
     }
 }
 
-fn change_group(group: &ChangeGroup) -> Markup {
-    let shown = attache_answers::scopes::cut(group.places.len(), NAMES);
+fn change_group(group: &ChangeSummary) -> Markup {
+    let shown = attache_answers::scopes::cut(group.place_count, NAMES).min(group.places.len());
     let leaves = attache_answers::scopes::cut(group.leaves.len(), LEAVES);
     html! {
         article.answer {
             header {
                 h3 { (group.policy_kind.kind) @if !group.policy_kind.group.is_empty() { span.dim { "." (group.policy_kind.group) } } }
                 p.places {
-                    "on " @if group.targets.len() > 1 { strong { (grouped(group.targets.len())) " places: " } }
+                    "on " @if group.targets > 1 { strong { (grouped(group.targets)) " places: " } }
                     @for (i, place) in group.places[..shown].iter().enumerate() {
                         @if i > 0 { ", " }
                         @match place {
@@ -37,7 +37,7 @@ fn change_group(group: &ChangeGroup) -> Markup {
                             TargetOrPath::Path(scope) => bdi { (scope) },
                         }
                     }
-                    (more(group.places.len() - shown))
+                    (more(group.place_count - shown))
                     span.dim { " · " (counted(group.scopes, "scope")) }
                 }
             }

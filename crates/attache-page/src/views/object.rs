@@ -168,14 +168,15 @@ fn effective(ask: &Ask, it: &ObjectDescription, explanation: &Explanation) -> Ma
             @if explanation.items.is_empty() {
                 p.empty { "No policy is in force here." @if it.policies_in_input > 0 { " None of the " (counted(it.policies_in_input, "policy")) " reaches it." } }
             }
-            @for item in &explanation.items[..shown] { (answer(item, &it.about.object.object, styles)) }
+            @let styles_address = with_query(&here, &[("kind", kind), ("show", "styles")]);
+            @for item in &explanation.items[..shown] { (answer(item, &it.about.object.object, (!styles).then_some(&styles_address))) }
             (more(explanation.items.len() - shown))
         }
     }
 }
 
-/// The effective policy of some scopes.
-fn answer(item: &ExplainedGroup, about: &ObjectRef, styles: bool) -> Markup {
+/// The effective policy of some scopes: computed, with the address of the reasons, or the reasons.
+fn answer(item: &ExplainedGroup, about: &ObjectRef, styles_address: Option<&String>) -> Markup {
     let lost: usize = item.candidates.iter().map(|candidate| candidate.lost.len()).sum();
     html! {
         article.answer data-key={ (item.policy_kind.to_string()) " " (item.extent.places.first().map(ToString::to_string).unwrap_or_default()) } {
@@ -183,16 +184,16 @@ fn answer(item: &ExplainedGroup, about: &ObjectRef, styles: bool) -> Markup {
                 h3 { (item.policy_kind.kind) @if !item.policy_kind.group.is_empty() { span.dim { "." (item.policy_kind.group) } } }
                 p.places { "on " (places(item)) }
             }
-            @if styles {
-                (candidates(&item.candidates, about))
-            } @else {
+            @if let Some(styles_address) = styles_address {
                 @if let Some(merged) = &item.merged {
                     p { (node(&NodeRef::from(&merged.object))) " behaves as if its " code { (item.merges_into.as_ref().map(ToString::to_string).unwrap_or_default()) } " were" }
                 }
                 @if let Some(value) = &item.value { (computed(value, &item.origins, about, item.merged.is_some())) }
                 @for applied in &item.applied { p { (policy(applied)) " applies" } }
                 @if item.value.is_none() && item.applied.is_empty() { p.empty { "Nothing is in force." } }
-                @if lost > 0 { p.dim { (counted(lost, "value")) (if lost == 1 { " is" } else { " are" }) " not in force: " em { "Styles" } " says why." } }
+                @if lost > 0 { p.dim { (counted(lost, "value")) (if lost == 1 { " is" } else { " are" }) " not in force: " a href=(styles_address) data-soft { "see why" } } }
+            } @else {
+                (candidates(&item.candidates, about))
             }
         }
     }

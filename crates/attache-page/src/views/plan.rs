@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_answers::ObjectQuery;
 use attache_answers::change::new_problems;
-use attache_answers::plan::{Deletion, PlanDocument, PlanQuery, PlannedFindings};
+use attache_answers::plan::{Deletion, PlanDocument, PlanQuery, PlanSummary, PlannedFindings};
 use attache_engine::text::{self, Reading, to_yaml};
 use attache_engine::{Object, Problem, Value};
 use axum::http::StatusCode;
@@ -28,7 +28,7 @@ struct PlanRequest {
 }
 
 struct Planned {
-    document: PlanDocument,
+    summary: PlanSummary,
     problems: Vec<Problem>,
 }
 
@@ -65,13 +65,21 @@ pub fn plan(ask: &Ask) -> Result<Answer, Unanswered> {
 pub fn plan_document(ask: &Ask) -> Result<PlanDocument, Problem> {
     let delete: Vec<String> = ask.parameters.all("delete").map(str::to_owned).collect();
     let yaml = ask.parameters.get("apply").unwrap_or_default();
-    let planned = outcome(ask, yaml, &delete).map_err(|problems| {
+    let (query, _) = query(yaml, &delete).map_err(|problems| {
         problems.into_iter().next().unwrap_or_else(|| Problem::error("the change cannot be read"))
     })?;
-    Ok(planned.document)
+    Ok(ask.page.plan(query)?)
 }
 
 fn outcome(ask: &Ask, yaml: &str, delete: &[String]) -> Result<Planned, Vec<Problem>> {
+    let (query, problems) = query(yaml, delete)?;
+    let (summary, report) = ask.page.plan_summary(query).map_err(|error| vec![Problem::from(error)])?;
+    let problems = problems.into_iter().chain(new_problems(&report).into_iter().cloned()).collect();
+    Ok(Planned { summary, problems })
+}
+
+/// The change, and warnings about it.
+fn query(yaml: &str, delete: &[String]) -> Result<(PlanQuery, Vec<Problem>), Vec<Problem>> {
     let Reading { objects, problems } = text::read(&Arc::from(FILE), yaml);
     if problems.iter().any(Problem::is_error) {
         return Err(problems);
@@ -81,10 +89,7 @@ fn outcome(ask: &Ask, yaml: &str, delete: &[String]) -> Result<Planned, Vec<Prob
     }
     let delete: Result<Vec<ObjectQuery>, _> = delete.iter().map(|object| object.parse()).collect();
     let delete = delete.map_err(|error| vec![Problem::from(error)])?;
-    let query = PlanQuery { apply: objects, delete, namespace: None };
-    let (document, report) = ask.page.plan(query).map_err(|error| vec![Problem::from(error)])?;
-    let problems = problems.into_iter().chain(new_problems(&report).into_iter().cloned()).collect();
-    Ok(Planned { document, problems })
+    Ok((PlanQuery { apply: objects, delete, namespace: None }, problems))
 }
 
 /// An object as a user would write it: without the status, and without fields that the API server adds.
@@ -142,9 +147,9 @@ fn refused(yaml: &str, problems: &[Problem]) -> Markup {
 }
 
 fn planned_changes(ask: &Ask, planned: &Planned) -> Markup {
-    let Planned { document, problems } = planned;
-    let touched = document.touched;
-    let PlannedFindings { new, fixed } = &document.findings;
+    let Planned { summary, problems } = planned;
+    let touched = summary.touched;
+    let PlannedFindings { new, fixed } = &summary.findings;
     html! {
         section.effects aria-labelledby="effects" {
             h2 #effects { "What would change" }
@@ -159,19 +164,19 @@ fn planned_changes(ask: &Ask, planned: &Planned) -> Markup {
             }
         }
         @for problem in problems { (input_problem(ask, problem)) }
-        (deleted(&document.deleted))
+        (deleted(&summary.deleted))
         section aria-labelledby="changes" {
             h2 #changes { "In force, before and after" }
-            @if document.groups.is_empty() { p.empty { "No effective policy changes." } }
-            (change_groups(&document.groups))
+            @if summary.groups.is_empty() { p.empty { "No effective policy changes." } }
+            (change_groups(&summary.groups))
         }
-        @if !document.policies.is_empty() {
+        @if !summary.policies.is_empty() {
             section aria-labelledby="statuses" {
                 h2 #statuses { "Status of policies" }
                 table.list.stacks {
                     thead { tr { th scope="col" { "Policy" } th scope="col" { "Before" } th scope="col" { "After" } } }
                     tbody {
-                        @for it in document.policies.iter().take(NAMES) {
+                        @for it in summary.policies.iter().take(NAMES) {
                             tr {
                                 th scope="row" { (policy(&it.policy)) }
                                 td data-label="Before" { @match it.before { Some(word) => (status_badge(word)), None => span.dim { "new" } } }
@@ -180,7 +185,7 @@ fn planned_changes(ask: &Ask, planned: &Planned) -> Markup {
                         }
                     }
                 }
-                (more(document.policies.len().saturating_sub(NAMES)))
+                (more(summary.policies.len().saturating_sub(NAMES)))
             }
         }
         @for (title, id, findings) in [("New problems", "new", new), ("Fixed problems", "fixed", fixed)] {

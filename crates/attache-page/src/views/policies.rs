@@ -1,12 +1,14 @@
 //! All policies, and the status of each.
 
 use attache_answers::get::PolicyItem;
+use attache_answers::scopes::cut;
+use attache_engine::{NodeId, NodeRef};
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
 use crate::address::with_query;
 use crate::ask::{Answer, Ask, Unanswered};
-use crate::html::{Frame, Tab, command, grouped, message, more, policy, policy_list, status_badge};
+use crate::html::{Frame, Tab, command, grouped, message, more, node_list, policy, policy_list, status_badge};
 
 /// The number of rows on a page.
 const ROWS: usize = 200;
@@ -40,7 +42,7 @@ pub fn policies(ask: &Ask) -> Result<Answer, Unanswered> {
     let main = html! {
         h1 { "Policies" }
         (statuses(ask, status))
-        @if items.is_empty() { (nothing(ask)) } @else { (table(shown)) }
+        @if items.is_empty() { (nothing(ask)) } @else { (table(ask, shown)) }
         @if shown.len() < items.len() {
             nav.pages aria-label="Rows" {
                 span.dim { (grouped(from + 1)) "–" (grouped(from + shown.len())) " of " (grouped(items.len())) }
@@ -87,7 +89,7 @@ fn nothing(ask: &Ask) -> Markup {
     }
 }
 
-fn table(items: &[&PolicyItem]) -> Markup {
+fn table(ask: &Ask, items: &[&PolicyItem]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Policies" {
             table.list.stacks {
@@ -101,13 +103,13 @@ fn table(items: &[&PolicyItem]) -> Markup {
                         th scope="col" { "Why not everywhere" }
                     }
                 }
-                tbody { @for item in items { (row(item)) } }
+                tbody { @for item in items { (row(ask, item)) } }
             }
         }
     }
 }
 
-fn row(item: &PolicyItem) -> Markup {
+fn row(ask: &Ask, item: &PolicyItem) -> Markup {
     let status = &item.status;
     html! {
         tr data-key=(item.policy.to_string()) {
@@ -115,13 +117,24 @@ fn row(item: &PolicyItem) -> Markup {
             td { (status_badge(status.word())) }
             td.number data-label="Targets in force" { @if let Some(it) = &status.effective_targets { (grouped(it.in_force)) span.dim { " of " (grouped(it.total)) } } }
             td.number data-label="Rules in force" { @if let Some(it) = &status.rules { (grouped(it.in_force)) span.dim { " of " (grouped(it.total)) } } }
-            td data-label="On" {
-                bdi { (item.targets.iter().take(NAMES).cloned().collect::<Vec<_>>().join(", ")) }
-                (more(item.targets.len().saturating_sub(NAMES)))
-            }
+            td data-label="On" { (targets(ask, item)) }
             td { (why_not(item)) }
         }
     }
+}
+
+/// What a policy is attached to. If that is nothing: its targets, as they are written in it.
+fn targets(ask: &Ask, item: &PolicyItem) -> Markup {
+    let engine = &ask.state.snapshot.engine;
+    let attached = engine.find_policy(&item.policy).map(|policy| &engine.attachments().for_policy(policy).to);
+    let attached: Vec<NodeId> = attached.into_iter().flatten().filter(|it| !it.is_absent()).map(|it| it.node).collect();
+    if attached.is_empty() {
+        let shown = cut(item.targets.len(), NAMES);
+        return html! { bdi { (item.targets[..shown].join(", ")) } (more(item.targets.len() - shown)) };
+    }
+    let shown = cut(attached.len(), NAMES);
+    let named: Vec<NodeRef> = attached[..shown].iter().map(|it| engine.view().node_ref(*it)).collect();
+    html! { (node_list(&named, shown)) (more(attached.len() - shown)) }
 }
 
 /// Why a policy, or a part of it, is not in force.

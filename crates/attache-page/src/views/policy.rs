@@ -7,7 +7,7 @@ use attache_answers::describe::{BlockDocument, DescribeQuery, Description, Polic
 use attache_answers::reach::{NodeCount, ReachPartDocument, RuleReach, rule_reaches};
 use attache_answers::spec_lines;
 use attache_answers::status::ConditionDocument;
-use attache_engine::{BlockKind, Path, plural};
+use attache_engine::{BlockKind, ObjectRef, Path, plural};
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
@@ -183,7 +183,9 @@ fn part_rules(part: &ReachPartDocument) -> Markup {
 fn by_namespace(it: &PolicyDescription) -> Markup {
     let mut namespaces: BTreeMap<&str, HashMap<String, usize>> = BTreeMap::new();
     for affected in &it.affected {
-        let kinds = namespaces.entry(affected.object.namespace.as_str()).or_default();
+        let ObjectRef { group, kind, namespace, name, .. } = &affected.object;
+        let is_namespace = group.is_empty() && kind == "Namespace";
+        let kinds = namespaces.entry(if is_namespace { name } else { namespace }).or_default();
         *kinds.entry(attache_answers::topology::kind_of(affected)).or_default() += 1;
     }
     let mut namespaces: Vec<(&str, HashMap<String, usize>)> = namespaces.into_iter().collect();

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::{RefusalCause, RefusedLink};
 use crate::object::{ObjectId, Objects};
-use crate::topology::{NodeId, Topology};
 use crate::topology::links::{LinkContext, backends, routes, stream_routes};
+use crate::topology::{NodeId, Topology};
 use crate::value::Path;
 
 /// A refused link.
