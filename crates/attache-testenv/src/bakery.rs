@@ -1,8 +1,6 @@
 //! A small cluster for tests: a Gateway of the platform team, a route of a baker, and a policy kind that only its CRD
 //! describes.
 
-use std::time::{Duration, Instant};
-
 use crate::TestCluster;
 
 /// The namespaces and the CRD.
@@ -76,20 +74,6 @@ spec:
 /// Creates the bakery in a cluster, with a policy.
 pub fn open_bakery(cluster: &TestCluster, policy: &str) {
     cluster.apply(KINDS);
-    cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd/retrypolicies.example.io"]);
+    cluster.wait_for_crds();
     cluster.apply(&format!("{OBJECTS}\n---\n{policy}"));
-}
-
-/// Waits until a condition holds, which takes a moment because the server's own watches lag behind.
-///
-/// # Panics
-///
-/// After two minutes.
-#[track_caller]
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(120), "after two minutes: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

@@ -13,7 +13,7 @@ use crate::http::Credentials;
 use crate::ports::Port;
 use crate::processes::{Server, Watchdog};
 use crate::programs::cache_folder;
-use crate::{HttpClient, Programs, TestEnvError, TestUser, template, unless_left_out};
+use crate::{HttpClient, Programs, TestEnvError, TestUser, lag, template, unless_left_out};
 
 /// The maximum time until an API server is ready: on an idle machine it takes 3 seconds, on a busy one much longer, and
 /// after a longer outage of etcd up to half a minute.
@@ -208,7 +208,7 @@ impl TestCluster {
     /// Runs kubectl as a cluster administrator, and returns what it prints. Panics if it fails.
     #[track_caller]
     pub fn kubectl(&self, arguments: &[&str]) -> String {
-        self.try_kubectl(arguments).unwrap_or_else(|error| panic!("{error}"))
+        self.repeat_kubectl(arguments, "").unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Runs kubectl as a cluster administrator, and returns what it prints.
@@ -220,7 +220,7 @@ impl TestCluster {
     #[track_caller]
     pub fn apply(&self, manifests: &str) {
         let arguments = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
-        self.run_kubectl(&arguments, manifests).unwrap_or_else(|error| panic!("{error}"));
+        self.repeat_kubectl(&arguments, manifests).unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// Installs CRDs, and waits until their kinds are served.
@@ -232,7 +232,29 @@ impl TestCluster {
         let folder = cache_folder().and_then(|cache| crds.find_or_download(&cache));
         let folder = folder.unwrap_or_else(|error| panic!("{error}"));
         self.kubectl(&["apply", "--server-side", "-f", &folder.to_string_lossy()]);
-        self.kubectl(&["wait", "--for=condition=Established", "--timeout=120s", "-f", &folder.to_string_lossy()]);
+        self.wait_for_crds();
+    }
+
+    /// Waits until the kinds of all CRDs can be listed, and are in discovery. A CRD has the condition `Established` a moment
+    /// earlier: then kubectl may not find its kind yet. Panics if that takes minutes.
+    #[track_caller]
+    pub fn wait_for_crds(&self) {
+        lag::wait_for_crds(self.http());
+    }
+
+    /// Runs kubectl again while the API server cannot reach the server of an aggregated API, which it finds out at intervals.
+    fn repeat_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, TestEnvError> {
+        let start = Instant::now();
+        loop {
+            match self.run_kubectl(arguments, input) {
+                Err(TestEnvError::Failed(message))
+                    if message.contains("(ServiceUnavailable)") && start.elapsed() < PATIENCE =>
+                {
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                ended => return ended,
+            }
+        }
     }
 
     fn run_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, TestEnvError> {
@@ -344,8 +366,10 @@ impl TestCluster {
     fn wait_until_ready(&mut self) -> Result<(), TestEnvError> {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
-            match self.admin.http().get("/readyz") {
-                Ok(response) if response.status == 200 => return Ok(()),
+            // `/readyz` remembers for a moment that etcd was there. An object is always read from etcd.
+            let answers = ["/readyz", "/api/v1/namespaces/kube-system"].map(|path| self.admin.http().get(path));
+            match answers {
+                [Ok(ready), Ok(read)] if ready.status == 200 && [200, 404].contains(&read.status) => return Ok(()),
                 _ => std::thread::sleep(Duration::from_millis(50)),
             }
             if let Some(why) = self.etcd.unexpected_end().or_else(|| self.apiserver.unexpected_end()) {

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::certificates::Identity;
 use crate::http::{Credentials, HttpClient};
+use crate::lag::{self, eventually};
 use crate::{TestCluster, TestEnvError};
 
 /// A user of the API server of a test.
@@ -79,7 +80,8 @@ impl TestCluster {
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Lets a user list and watch `resources` of `group`, such as `pods,services`: everywhere, or in one namespace.
+    /// Lets a user list and watch `resources` of `group`, such as `pods,services`: everywhere, or in one namespace. Waits
+    /// until the API server knows it.
     pub fn allow_reading(&self, user: &TestUser, namespace: Option<&str>, group: &str, resources: &str) {
         let name = format!(
             "{}-{}-{}",
@@ -111,6 +113,16 @@ impl TestCluster {
         for (path, body) in requests {
             self.http().post(&path, &body).unwrap_or_else(|error| panic!("{error}")).expect_success();
         }
+        for resource in resources {
+            let attributes = json!({"verb": "list", "group": group, "resource": resource, "namespace": namespace.unwrap_or_default()});
+            eventually("the role is in force", || self.is_allowed(&user.name, &attributes));
+        }
+    }
+
+    /// Whether the API server allows a user what the `resourceAttributes` of a SubjectAccessReview describe. A role takes
+    /// effect when the API server's own watches have seen it.
+    pub fn is_allowed(&self, user: &str, attributes: &Value) -> bool {
+        lag::is_allowed(self.http(), user, attributes)
     }
 
     fn certified_user(&self, name: &str, group: Option<&str>, expired: bool) -> TestUser {

@@ -59,13 +59,15 @@ fn a_policy_kind_that_contradicts_its_crd_says_so_and_one_that_is_deleted_takes_
 
     // Without the subresource, or without the CRD, there is nothing to write to.
     let crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/colorpolicies.example.io";
-    let mut without: Value = cluster.http().get(crd).unwrap().expect_success().json();
-    without["spec"]["versions"][0]["subresources"] = json!({});
-    cluster.http().put(crd, &without).unwrap().expect_success();
+    let set_subresources = |subresources: Value| {
+        let mut versions = cluster.http().get(crd).unwrap().expect_success().json()["spec"]["versions"].take();
+        versions[0]["subresources"] = subresources;
+        // A patch, because the API server changes the status of the CRD at the same time.
+        cluster.http().patch(crd, &json!({"spec": {"versions": versions}})).unwrap().expect_success();
+    };
+    set_subresources(json!({}));
     becomes("colorpolicy.example.io", "False NoStatus: ");
-    without = cluster.http().get(crd).unwrap().expect_success().json();
-    without["spec"]["versions"][0]["subresources"] = json!({"status": {}});
-    cluster.http().put(crd, &without).unwrap().expect_success();
+    set_subresources(json!({"status": {}}));
     becomes("colorpolicy.example.io", "True Matches: ");
 
     // Policies outlive their PolicyKind: what was written is withdrawn, and the policies can still be changed.

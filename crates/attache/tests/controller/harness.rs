@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use attache_testenv::{TestCluster, eventually};
 
@@ -56,7 +57,9 @@ impl Controller {
     /// The address where it serves something, such as `metrics and health`, as it logged it.
     pub fn address(&self, serves: &str) -> Option<SocketAddr> {
         let log = self.log();
-        let line = log.lines().find(|line| line.contains(&format!("serves=\"{serves}\"")))?;
+        // The last line may not be complete.
+        let mut lines = log.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let line = lines.find(|line| line.contains(&format!("serves=\"{serves}\"")))?;
         line.split("address=").nth(1)?.split_whitespace().next()?.parse().ok()
     }
 
@@ -85,6 +88,22 @@ impl Controller {
         };
         let values = text.lines().filter(|line| !line.starts_with('#')).filter(is_meant);
         values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+
+    /// Waits until everything is written, and returns the number of writes so far. A status can be read from the API server
+    /// before the controller has counted it.
+    #[track_caller]
+    pub fn settled_writes(&self) -> f64 {
+        let writes = || self.metric("attache_status_writes_total");
+        let (mut last, mut since) = (writes(), Instant::now());
+        eventually("all statuses are written", || {
+            let now = writes();
+            if now != last || self.metric("attache_status_queue") > 0.0 {
+                (last, since) = (now, Instant::now());
+            }
+            since.elapsed() > Duration::from_secs(2)
+        });
+        last
     }
 
     /// The id of the process.

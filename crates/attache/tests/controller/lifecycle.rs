@@ -62,13 +62,14 @@ fn an_upgrade_keeps_everything_and_an_uninstalled_release_leaves_nothing() {
     let Some(release) = Release::install_chart(&folder.path().join("chart"), VALUES) else { return };
     open_bakery(&release);
     let controller = run(&release);
+    controller.settled_writes();
     let (webhook, service, before) = (release.get(WEBHOOK), release.get(API_SERVICE), statuses(&release));
 
     // New values have their defaults, also if the old ones are reused.
     release.helm(&["upgrade", "--reuse-values"], "{}");
     assert_eq!(release.get(WEBHOOK)["webhooks"], webhook["webhooks"]);
     assert_eq!(release.get(API_SERVICE)["spec"], service["spec"]);
-    assert!(is_served(&release));
+    eventually("effective policies are served", || is_served(&release));
     // The next process takes over, and writes nothing.
     let next = release.run_with("attache", &["--webhook-listen", "off", "--api-listen", "off"]);
     next.wait_until_ready();
@@ -105,7 +106,7 @@ fn an_upgrade_keeps_everything_and_an_uninstalled_release_leaves_nothing() {
     // Nobody is in the way: policies can be changed, PolicyKinds stay, and namespaces can be deleted.
     release.cluster.kubectl(&["delete", "retrypolicy", "be-patient", "-n", "baker"]);
     release.cluster.kubectl(&["get", "policykind", "retrypolicies.example.io"]);
-    release.cluster.kubectl(&["delete", "namespace", "baker", "--timeout=60s"]);
+    release.cluster.kubectl(&["delete", "namespace", "baker", "--timeout=180s"]);
 }
 
 #[test]

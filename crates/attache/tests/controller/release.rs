@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use attache_testenv::{ClusterOptions, Helm, TestCluster};
+use attache_testenv::{ClusterOptions, Helm, TestCluster, eventually};
 use serde_json::{Value, json};
 
 use crate::chart::repository;
@@ -29,6 +31,8 @@ pub struct Release {
     pub cluster: TestCluster,
     helm: Helm,
     audit: tempfile::TempDir,
+    /// The length of the audit log when the requests so far were forgotten.
+    forgotten: AtomicU64,
 }
 
 /// A request of the controller, or a permission to send it.
@@ -58,7 +62,7 @@ impl Release {
             .apiserver_flag(&format!("--audit-log-path={}", file("audit.log")))
             .apiserver_flag("--audit-log-mode=blocking")
             .start()?;
-        let release = Release { cluster, helm, audit };
+        let release = Release { cluster, helm, audit, forgotten: AtomicU64::new(0) };
         release.helm_chart(chart, &["install", "--create-namespace"], values);
         release.add_endpoints("attache");
         Some(release)
@@ -108,7 +112,7 @@ endpoints: [{{addresses: [192.0.2.1], conditions: {{ready: true}}}}]
         self.run_with(deployment, &[])
     }
 
-    /// The same, with arguments that replace those of the Deployment.
+    /// The same, with arguments that replace those of the Deployment. Its permissions are in force when it starts.
     pub fn run_with(&self, deployment: &str, more: &[&str]) -> Controller {
         let path = format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{deployment}");
         let spec = self.get(&path)["spec"]["template"]["spec"].take();
@@ -126,6 +130,8 @@ endpoints: [{{addresses: [192.0.2.1], conditions: {{ready: true}}}}]
             .collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
         let account = self.cluster.service_account(NAMESPACE, spec["serviceAccountName"].as_str().unwrap());
+        let granted = self.roles().iter().flat_map(|(path, rules)| reviews(path, rules)).collect();
+        self.wait_for_permissions(granted, Vec::new());
         Controller::spawn(&self.cluster, &account.kubeconfig, &arguments)
     }
 
@@ -138,7 +144,11 @@ endpoints: [{{addresses: [192.0.2.1], conditions: {{ready: true}}}}]
     /// The requests of the controller so far that the API server answered with success, and those that it refused
     /// because of permissions.
     pub fn requests(&self) -> (BTreeSet<Permission>, BTreeSet<Permission>) {
-        let log = fs::read_to_string(self.audit.path().join("audit.log")).unwrap_or_default();
+        let mut log = String::new();
+        if let Ok(mut file) = fs::File::open(self.audit.path().join("audit.log")) {
+            file.seek(SeekFrom::Start(self.forgotten.load(Ordering::Relaxed))).unwrap();
+            file.read_to_string(&mut log).unwrap();
+        }
         let (mut granted, mut refused) = (BTreeSet::new(), BTreeSet::new());
         for line in log.lines() {
             // The last line may not be complete.
@@ -165,7 +175,8 @@ endpoints: [{{addresses: [192.0.2.1], conditions: {{ready: true}}}}]
 
     /// Forgets the requests so far.
     pub fn forget_requests(&self) {
-        fs::OpenOptions::new().write(true).truncate(true).open(self.audit.path().join("audit.log")).unwrap();
+        let length = fs::metadata(self.audit.path().join("audit.log")).map_or(0, |log| log.len());
+        self.forgotten.store(length, Ordering::Relaxed);
     }
 
     /// The roles of the controller: paths, and rules as the chart has them.
@@ -179,16 +190,28 @@ endpoints: [{{addresses: [192.0.2.1], conditions: {{ready: true}}}}]
         paths.map(|path| (path.clone(), self.get(&path)["rules"].take())).into()
     }
 
-    /// The rules about policies, as they are aggregated from all roles with the label.
-    pub fn aggregated_rules(&self) -> Value {
-        self.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/attache-policies")["rules"].take()
+    /// Removes permissions from roles, and waits until that is in force.
+    pub fn remove_permissions(&self, roles: &[(String, Value)], is_removed: impl Fn(&Permission) -> bool) {
+        let (mut granted, mut removed) = (Vec::new(), Vec::new());
+        for (path, rules) in roles {
+            let kept = without(rules, &is_removed);
+            self.cluster.http().patch(path, &json!({"rules": kept})).unwrap().expect_success();
+            granted.extend(reviews(path, &kept));
+            removed.extend(reviews(path, &without(rules, |permission| !is_removed(permission))));
+        }
+        self.wait_for_permissions(granted, removed);
     }
 
-    /// Replaces the rules of a role.
-    pub fn set_rules(&self, path: &str, rules: &Value) {
-        let mut role = self.get(path);
-        role["rules"] = rules.clone();
-        self.cluster.http().put(path, &role).unwrap().expect_success();
+    /// Waits until the API server allows the controller what is granted, and nothing of what is removed: roles are aggregated
+    /// by a controller, and the API server follows them by watches.
+    fn wait_for_permissions(&self, granted: Vec<Value>, removed: Vec<Value>) {
+        let user = format!("system:serviceaccount:{NAMESPACE}:attache");
+        let expected = granted.into_iter().map(|it| (it, true)).chain(removed.into_iter().map(|it| (it, false)));
+        let mut left: Vec<(Value, bool)> = expected.collect();
+        eventually("the roles are in force", || {
+            left.retain(|(attributes, expected)| self.cluster.is_allowed(&user, attributes) != *expected);
+            left.is_empty()
+        });
     }
 }
 
@@ -220,6 +243,23 @@ impl Permission {
             && (allowed == "*" || allowed == wanted)
             && allowed_sub == sub
     }
+}
+
+/// What the rules of a role allow, as the attributes of SubjectAccessReviews.
+fn reviews(role: &str, rules: &Value) -> Vec<Value> {
+    let namespace = role.split_once("/namespaces/").and_then(|(_, rest)| rest.split('/').next()).unwrap_or_default();
+    let mut reviews = Vec::new();
+    for rule in rules.as_array().into_iter().flatten() {
+        let names = rule["resourceNames"].as_array().cloned().unwrap_or_else(|| vec![json!("")]);
+        for permission in Permission::of_rules(&json!([rule])) {
+            let (resource, subresource) = permission.resource.split_once('/').unwrap_or((&permission.resource, ""));
+            reviews.extend(names.iter().map(|name| {
+                json!({"verb": permission.verb, "group": permission.group, "resource": resource, "subresource": subresource,
+                    "namespace": namespace, "name": name})
+            }));
+        }
+    }
+    reviews
 }
 
 /// Rules without a permission that `is_removed`. A rule that allows nothing any more is left out.

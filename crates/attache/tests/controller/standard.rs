@@ -29,7 +29,7 @@ fn the_examples_of_the_standard_have_the_statuses_of_the_standard() {
         ",
         || statuses(&cluster, "direct", "colorpolicies,services"),
     );
-    assert_eq!(next.metric("attache_status_writes_total"), 2.0, "{}", next.log());
+    assert_eq!(next.settled_writes(), 2.0, "{}", next.log());
 }
 
 fn direct(cluster: &TestCluster) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub fn install_crds(cluster: &TestCluster) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/chart/files/crds");
     cluster.kubectl(&["apply", "--server-side", "-f", &folder.to_string_lossy()]);
-    cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+    cluster.wait_for_crds();
 }
 
 /// The schema of a condition.
@@ -69,7 +69,7 @@ pub fn install_kind(cluster: &TestCluster, kind: &str, status: &Value) {
         },
     });
     cluster.apply(&crd.to_string());
-    cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &format!("crd/{plural}.example.io")]);
+    cluster.wait_for_crds();
 }
 
 /// A PolicyKind for a kind of the group `example.io`.
@@ -121,8 +121,12 @@ pub fn list(objects: Vec<Value>) -> String {
 
 /// Objects as kubectl reads them.
 pub fn get(cluster: &TestCluster, namespace: &str, kinds: &str) -> Vec<Value> {
-    let text = cluster.kubectl(&["get", kinds, "-n", namespace, "-o", "json"]);
-    let found: Value = serde_json::from_str(&text).unwrap();
+    objects(&cluster.kubectl(&["get", kinds, "-n", namespace, "-o", "json"]))
+}
+
+/// The objects in what kubectl prints as JSON.
+pub fn objects(text: &str) -> Vec<Value> {
+    let found: Value = serde_json::from_str(text).unwrap();
     found["items"].as_array().cloned().unwrap_or_else(|| vec![found])
 }
 
@@ -177,7 +181,7 @@ pub fn become_lines(expected: &str, found: impl Fn() -> Vec<String>) {
             return;
         }
         let lines = found.join("\n");
-        assert!(start.elapsed() < Duration::from_secs(60), "after a minute, instead of {expected:#?}:\n{lines}");
+        assert!(start.elapsed() < Duration::from_secs(180), "after three minutes, instead of {expected:#?}:\n{lines}");
         std::thread::sleep(Duration::from_millis(100));
     }
 }

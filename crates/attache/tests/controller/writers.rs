@@ -63,6 +63,7 @@ fn entries_of_another_controller_are_never_lost() {
     cluster.apply(&policy("ColorPolicy", "shared", "p1", "HTTPRoute/r1", json!({"color": "red"})));
     let controller = Controller::start(&cluster, &["--status-qps", "1000", "--status-burst", "1000"]);
     let is_done = AtomicBool::new(false);
+    let ours = || controller.metric("attache_status_writes_total{result=\"Written\"");
     let flips = std::thread::scope(|scope| {
         // What affects the route, and so both of our statuses, changes all the time.
         let flipping = scope.spawn(|| {
@@ -70,10 +71,13 @@ fn entries_of_another_controller_are_never_lost() {
             let mut flips = 0;
             while !is_done.load(Ordering::Relaxed) {
                 flips += 1;
+                let before = ours();
                 let over = policy("ColorPolicy", "shared", "p2", "Gateway/g1", json!({"overrides": {"color": "blue"}}));
                 let over: Value = serde_json::from_str(&over).unwrap();
                 http.post(POLICY.trim_end_matches("/p1"), &over).unwrap().expect_success();
                 std::thread::sleep(Duration::from_millis(100));
+                // However slow the machine is, each flip is noticed.
+                eventually("something is written", || ours() > before);
                 http.delete(&POLICY.replace("/p1", "/p2")).unwrap().expect_success();
                 std::thread::sleep(Duration::from_millis(100));
             }
@@ -86,10 +90,9 @@ fn entries_of_another_controller_are_never_lost() {
                 (1..=writes / 2).for_each(|number| count(&http, path, list, number));
             })
         });
-        for counting in counting {
-            counting.join().unwrap();
-        }
+        let counted = counting.map(|counting| counting.join());
         is_done.store(true, Ordering::Relaxed);
+        counted.into_iter().for_each(|counted| counted.unwrap());
         flipping.join().unwrap()
     });
     become_lines(
@@ -104,7 +107,7 @@ fn entries_of_another_controller_are_never_lost() {
         assert!(entries.contains(&entry(list, writes / 2)), "{entries:?}");
         assert_eq!(entries.len(), 2, "{entries:?}");
     }
-    let ours = controller.metric("attache_status_writes_total{result=\"Written\"");
+    let ours = ours();
     assert!(ours as usize > flips, "{ours} writes of ours in {flips} flips");
     eprintln!(
         "{writes} writes of the other, {ours} of ours, {} conflicts",
