@@ -43,6 +43,8 @@ pub struct Metrics {
     pub effective_targets: Family<KindLabels, Gauge>,
     /// Targets that lack a required policy, by requirement.
     pub requirement_missing: Family<RequirementLabels, Gauge>,
+    /// Whether the leader cannot write an object by which the API server finds it.
+    pub registration_failed: Family<RegistrationLabels, Gauge>,
 }
 
 /// A policy kind.
@@ -66,6 +68,13 @@ pub struct EnforcementLabels {
 pub struct RequirementLabels {
     /// Its name.
     pub requirement: String,
+}
+
+/// An object by which the API server finds the controller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RegistrationLabels {
+    /// Its kind and name.
+    pub object: String,
 }
 
 /// The result of a write.
@@ -113,6 +122,7 @@ impl Metrics {
             rules_overridden: Family::default(),
             effective_targets: Family::default(),
             requirement_missing: Family::default(),
+            registration_failed: Family::default(),
             registry: Registry::default(),
         };
         registry.register("objects", "Watched objects", metrics.objects.clone());
@@ -164,6 +174,11 @@ impl Metrics {
             "requirement_missing",
             "Targets that lack a required policy, by requirement",
             metrics.requirement_missing.clone(),
+        );
+        registry.register(
+            "registration_failed",
+            "Whether the leader cannot write the object by which the API server finds its webhook or its API",
+            metrics.registration_failed.clone(),
         );
         Metrics { registry, ..metrics }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use attache_engine::text::described_kind;
 use attache_engine::{Engine, plural};
@@ -19,14 +19,15 @@ use crate::certificates::TrustBundle;
 use crate::complaints::Complaints;
 use crate::context::Context;
 use crate::error::ControllerError;
+use crate::metrics::RegistrationLabels;
 use crate::options::ControllerOptions;
 
 /// The name of the APIService.
 const API_SERVICE: &str = "v1alpha1.effective.attache.dev";
 /// The pause after a failed write.
 const RETRY: Duration = Duration::from_secs(5);
-/// The interval at which unchanged objects are written again, in case somebody else has changed them.
-const REPEAT: Duration = Duration::from_secs(300);
+/// The interval at which unchanged objects are written again, in case somebody else has changed or deleted them.
+const REPEAT: Duration = Duration::from_secs(60);
 
 /// Kinds of the Gateway API that link targets of policies, and kinds of documents that describe policies.
 const FIXED: [(&str, &[&str]); 3] = [
@@ -58,8 +59,9 @@ pub(crate) async fn keep(
     mut trust: watch::Receiver<TrustBundle>,
 ) -> Result<(), ControllerError> {
     let mut states = context.state.clone();
-    let mut written: Option<DesiredConfiguration> = None;
-    let mut wait = REPEAT;
+    // What was last tried to write, and when it is written again.
+    let mut tried: Option<DesiredConfiguration> = None;
+    let mut due = Instant::now();
     let mut complaints = Complaints::default();
     loop {
         tokio::select! {
@@ -67,28 +69,27 @@ pub(crate) async fn keep(
             Some(_) = states.next() => {}
             Ok(()) = trust.changed() => {}
             Ok(()) = leader.changed() => {}
-            () = tokio::time::sleep(wait) => written = None,
+            () = tokio::time::sleep_until(due.into()) => {}
         }
-        wait = REPEAT;
-        let (Some(state), Some(bundle)) = (context.state.latest(), trust.borrow_and_update().clone()) else { continue };
-        if !*leader.borrow_and_update() {
-            written = None;
+        let (state, bundle) = (context.state.latest(), trust.borrow_and_update().clone());
+        let is_leader = *leader.borrow_and_update();
+        let (Some(state), Some(bundle), true) = (state, bundle, is_leader) else {
+            // The leader says whether it fails.
+            context.metrics.registration_failed.clear();
+            (tried, due) = (None, Instant::now() + REPEAT);
             continue;
-        }
+        };
         let desired = DesiredConfiguration { rules: rules(&state.snapshot.engine), bundle };
-        if written.as_ref() == Some(&desired) {
+        if tried.as_ref() == Some(&desired) && Instant::now() < due {
             continue;
         }
-        match desired.write(&context).await {
-            Ok(()) => {
-                complaints.clear();
-                written = Some(desired);
-            }
-            Err(message) => {
-                complaints.add(message);
-                wait = RETRY;
-            }
+        let failures = desired.write(&context).await;
+        let wait = if failures.is_empty() { REPEAT } else { RETRY };
+        match failures.is_empty() {
+            true => complaints.clear(),
+            false => complaints.add(failures.join("; ")),
         }
+        (tried, due) = (Some(desired), Instant::now() + wait);
     }
 }
 
@@ -100,23 +101,34 @@ struct DesiredConfiguration {
 }
 
 impl DesiredConfiguration {
-    async fn write(&self, context: &Context) -> Result<(), String> {
+    /// Writes all objects, and returns what failed.
+    async fn write(&self, context: &Context) -> Vec<String> {
         let bundle = json!(ByteString(self.bundle.as_bytes().to_vec()));
+        let mut failures = Vec::new();
+        let mut finish = |object: &str, written: Result<(), kube::Error>| {
+            let labels = RegistrationLabels { object: object.to_owned() };
+            context.metrics.registration_failed.get_or_create(&labels).set(i64::from(written.is_err()));
+            if let Err(error) = written {
+                failures.push(format!(
+                    "cannot write the {object}: {error}. If it was deleted, `helm upgrade` or `kubectl apply` creates it again"
+                ));
+            }
+        };
         if context.options.webhook_listen.is_some() {
             let configurations: Api<ValidatingWebhookConfiguration> = Api::all(context.client.clone());
             let patch = Patch::Apply(configuration(&context.options, &self.rules, &bundle));
             // The configuration, and the manager of its fields, are called like the Service.
             let name = context.options.service.as_str();
             let applied = configurations.patch(name, &PatchParams::apply(name).force(), &patch).await;
-            applied.map_err(|error| format!("cannot apply the ValidatingWebhookConfiguration {name}: {error}"))?;
+            finish(&format!("ValidatingWebhookConfiguration {name}"), applied.map(|_| ()));
         }
         if context.options.api_listen.is_some() {
             let services: Api<APIService> = Api::all(context.client.clone());
             let patch = Patch::Merge(json!({"spec": {"caBundle": bundle}}));
             let patched = services.patch(API_SERVICE, &PatchParams::default(), &patch).await;
-            patched.map_err(|error| format!("cannot write the bundle of the APIService {API_SERVICE}: {error}"))?;
+            finish(&format!("APIService {API_SERVICE}"), patched.map(|_| ()));
         }
-        Ok(())
+        failures
     }
 }
 

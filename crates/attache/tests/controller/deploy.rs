@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::chart::repository;
 use crate::harness::{Controller, NAMESPACE};
-use crate::release::{Permission, Release};
+use crate::release::{Permission, Release, VALUES};
 
 /// Policies whose kinds need more than their own group: settings of a controller, workloads, placements.
 const POLICIES_OF_SYSTEMS: &str = r#"
@@ -191,6 +191,20 @@ fn the_controller_works_with_the_permissions_of_its_service_account() {
         controller.get("/metrics").is_some_and(|(_, text)| text.contains("attache_requirement_missing{"))
     });
     metrics_are_those_of_alerts_and_dashboards(&controller);
+    a_deleted_webhook_is_noticed(&release, &controller);
+}
+
+/// The controller may not create the ValidatingWebhookConfiguration. It says that it is missing.
+fn a_deleted_webhook_is_noticed(release: &Release, controller: &Controller) {
+    let failed = || controller.metric("attache_registration_failed{object=\"ValidatingWebhookConfiguration attache\"");
+    assert_eq!(failed(), 0.0);
+    release.cluster.http().delete(WEBHOOK).unwrap().expect_success();
+    eventually("a metric says so", || failed() == 1.0);
+    let message = "If it was deleted, `helm upgrade` or `kubectl apply` creates it again";
+    assert!(controller.log().contains(message), "{}", controller.log());
+    release.helm(&["upgrade"], VALUES);
+    eventually("the webhook is registered again", || release.get(WEBHOOK)["webhooks"][0].is_object());
+    eventually("the metric says so", || failed() == 0.0);
 }
 
 pub fn policy_is_accepted(release: &Release) -> bool {
