@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use attache_engine::Loss;
 use attache_engine::kinds::PolicyKind;
 use attache_engine::{
-    BlockKind, GroupKind, Merged, Model, NodeId, NodeRef, ObjectId, ObjectRef, Path, PolicyId, Scope, Value,
+    BlockKind, GroupKind, Merged, Model, NodeId, NodeRef, ObjectId, ObjectRef, Path, PolicyId, ReportedOrigin, Scope,
+    Value, ValueOrigin,
 };
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
@@ -88,6 +89,7 @@ pub struct AppliedPolicy {
 
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OriginDocument {
     /// The path of the value.
     pub path: Path,
@@ -97,6 +99,9 @@ pub struct OriginDocument {
     pub block: BlockKind,
     /// The node that the policy is attached to.
     pub target: NodeRef,
+    /// Whether the value counts here. If not, the controller only reports it here: it is for listeners of other ports.
+    #[serde(skip_serializing_if = "is_true")]
+    pub in_force: bool,
 }
 
 /// A value that is not in force, and why.
@@ -242,10 +247,14 @@ impl<'s> EffectivePolicies<'s> {
 
     /// Calls `found` with the effective policy of each scope.
     pub fn for_each(&self, found: &mut dyn FnMut(EffectivePolicyDocument)) {
+        let view = self.snapshot.engine.view();
         for model in &self.models {
             self.focus.for_each_scope(self.snapshot, model, &mut |scope| {
-                if has_content(model.effective(self.snapshot.engine.view(), scope.chain)) {
-                    found(EffectivePolicyDocument::new(self.snapshot, model, &scope));
+                let reported = model.reported(view, scope.chain);
+                if !reported.is_empty() || has_content(model.effective(view, scope.chain)) {
+                    let mut document = EffectivePolicyDocument::new(self.snapshot, model, &scope);
+                    document.effective.origins.extend(reported.iter().map(|it| OriginDocument::reported(self.snapshot, it)));
+                    found(document);
                 }
             });
         }
@@ -363,7 +372,12 @@ impl OriginDocument {
         target: NodeId,
     ) -> OriginDocument {
         let (policy, target) = (snapshot.policy_ref(policy), snapshot.node_ref(target));
-        OriginDocument { path: path.clone(), policy, block, target }
+        OriginDocument { path: path.clone(), policy, block, target, in_force: true }
+    }
+
+    fn reported(snapshot: &Snapshot, reported: &ReportedOrigin) -> OriginDocument {
+        let ValueOrigin { path, policy, block, target } = &reported.origin;
+        OriginDocument { in_force: reported.in_force, ..OriginDocument::new(snapshot, path, *policy, *block, *target) }
     }
 }
 

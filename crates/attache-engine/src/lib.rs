@@ -78,7 +78,8 @@ pub use conditions::{PolicyReport, StatusCondition, StatusNote, TargetReport};
 pub use engine::{Engine, EngineBuilder, ScopedPolicy, SpecError, TypedEffective, TypedPolicy};
 pub use engine_view::EngineView;
 pub use fold::{
-    Applied, BlockTrace, EffectivePolicy, FoldOutcome, FoldTrace, FoldWarning, Loss, Superseded, ValueOrigin,
+    Applied, BlockTrace, EffectivePolicy, FoldOutcome, FoldTrace, FoldWarning, Loss, ReportedOrigin, Superseded,
+    ValueOrigin,
 };
 pub use handling::UnhandledRoot;
 pub use incremental::{Edit, IncrementalEngine, NeedsRebuild, Report};

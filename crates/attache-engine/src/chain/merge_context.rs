@@ -69,6 +69,11 @@ impl MergeContext {
         self.port
     }
 
+    /// The same without a port, so that settings for all ports are merged.
+    pub fn for_all_ports(self) -> MergeContext {
+        MergeContext { port: None, ..self }
+    }
+
     /// Whether the rule itself sets what the kind's `yields_to_rule[n]` names.
     pub fn rule_sets(self, n: usize) -> bool {
         n < 64 && self.rule_sets >> n & 1 == 1

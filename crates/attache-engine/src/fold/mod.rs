@@ -32,6 +32,7 @@ use crate::value::Value;
 use merge::{Arbiter, Merge};
 use tree::{BlockSource, Sources, Tree};
 
+pub use per_port::{ReportedOrigin, reported};
 pub use result::{Applied, EffectivePolicy, FoldOutcome, FoldWarning, Loss, Superseded, ValueOrigin};
 pub use trace::{BlockTrace, FoldTrace, outline, trace};
 

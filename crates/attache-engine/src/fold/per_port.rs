@@ -4,10 +4,40 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::tree::{BlockSource, Sources};
-use super::{Fold, FoldStep};
+use super::{EffectivePolicy, Fold, FoldInput, FoldStep, ValueOrigin, fold};
 use crate::attachment::Attachment;
 use crate::policy::PolicyId;
-use crate::value::{Segment, Value};
+use crate::value::{Path, Segment, Value};
+
+/// A part of the policies of a listener, merged for all ports, as the controller reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedOrigin {
+    /// Where it is, in the words of the controller, and the policy that sets it.
+    pub origin: ValueOrigin,
+    /// Whether it counts on the listener.
+    pub in_force: bool,
+}
+
+/// What the controller reports of the policies of a chain, and is not among the values in force.
+pub fn reported(input: FoldInput<'_>, effective: &EffectivePolicy) -> Vec<ReportedOrigin> {
+    let (Some(per_port), Some(port)) = (&input.kind.merging.per_port, input.context.port()) else { return Vec::new() };
+    let (Some(name), None) = (&per_port.reported_as, input.unhandled) else { return Vec::new() };
+    let merged = fold(FoldInput { context: input.context.for_all_ports(), ..input });
+    let list = Path::default().key(per_port.list.clone());
+    let items = merged.spec.as_ref().and_then(|spec| spec.get(&per_port.list)).map_or(&[][..], Value::items);
+
+    let others = merged.origins.iter().filter(|it| !it.path.starts_with(&list) && !effective.origins.contains(it));
+    let others = others.map(|origin| ReportedOrigin { origin: origin.clone(), in_force: false });
+    let items = items.iter().enumerate().filter_map(|(i, item)| {
+        let number = usize::try_from(item.get(&per_port.port)?.as_int()?).ok()?;
+        // The first policy that has the item sets its port.
+        let at = list.index(i).key(per_port.port.clone());
+        let first = merged.origins.iter().find(|it| at.starts_with(&it.path))?;
+        let origin = ValueOrigin { path: Path::default().key(name.clone()).index(number), ..first.clone() };
+        Some(ReportedOrigin { origin, in_force: number == usize::from(port) })
+    });
+    others.chain(items).collect()
+}
 
 impl Fold<'_> {
     /// The settings of a block without those for other ports than that of the listener.
@@ -28,7 +58,7 @@ impl Fold<'_> {
 
     /// Removes the settings that those for the port of the listener replace. A policy that has both loses nothing.
     pub(super) fn replace_by_port(&mut self) {
-        let Some(per_port) = &self.kind.merging.per_port else { return };
+        let (Some(per_port), Some(_)) = (&self.kind.merging.per_port, self.context.port()) else { return };
         let list = self.tree.get_mut(&[Segment::Key(per_port.list.clone())]);
         let Some(items) = list.and_then(|items| items.sources()) else { return };
         let policies: BTreeSet<PolicyId> = items.as_slice().iter().map(|it| self.policy_at(*it)).collect();

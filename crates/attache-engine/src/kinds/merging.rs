@@ -161,6 +161,11 @@ document! {
         /// The settings in `replaces` that count all the same.
         #[field("except")]
         pub except: Vec<SmolStr>,
+
+        /// The name by which the controller reports the items: `perPortPolicy` for `perPortPolicy[80]`. It reports the
+        /// settings for all ports on each listener, and so do the `origins` in JSON, with `inForce: false`.
+        #[field("reportedAs")]
+        pub reported_as: Option<SmolStr>,
     }
 }
 

@@ -4,7 +4,9 @@ use super::Model;
 use crate::attachment::Attachment;
 use crate::chain::{ChainId, Link};
 use crate::engine_view::EngineView;
-use crate::fold::{EffectivePolicy, FoldInput, FoldTrace, Inheritance, Layer, fold, outline, trace};
+use crate::fold::{
+    EffectivePolicy, FoldInput, FoldTrace, Inheritance, Layer, ReportedOrigin, fold, outline, reported, trace,
+};
 use crate::kinds::DictatedBy;
 use crate::policy::{PolicyId, check_target};
 use crate::topology::{Level, NodeId};
@@ -40,6 +42,15 @@ impl Model {
     pub fn outline(&self, view: EngineView<'_>, chain: ChainId, own: Option<&Value>) -> FoldTrace {
         let model = self.with_chain(chain);
         outline(model.fold_input(view, chain, &model.layers(view, chain), own))
+    }
+
+    /// What the controller reports of the policies of a chain, and is not among the values in force.
+    pub fn reported(&self, view: EngineView<'_>, chain: ChainId) -> Vec<ReportedOrigin> {
+        if self.kind.merging.per_port.is_none() {
+            return Vec::new();
+        }
+        let model = self.with_chain(chain);
+        reported(model.fold_input(view, chain, &model.layers(view, chain), None), model.effective(view, chain))
     }
 
     fn fold_input<'a>(
