@@ -104,13 +104,10 @@ pub struct OriginDocument {
     pub in_force: bool,
 }
 
-/// A value that is not in force, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Why a value is not in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LostValue {
-    /// The origin of the value.
-    #[serde(flatten)]
-    pub origin: OriginDocument,
+pub struct LossCause {
     /// The policy that it lost to. `None` if its condition does not hold, or if the object or another block of the policy
     /// sets the value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,6 +117,17 @@ pub struct LostValue {
     pub also_by: Vec<ObjectRef>,
     /// Why it lost.
     pub reason: Loss,
+}
+
+/// A value that is not in force, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LostValue {
+    /// The origin of the value.
+    #[serde(flatten)]
+    pub origin: OriginDocument,
+    /// Why it lost, and to which policies.
+    #[serde(flatten)]
+    pub cause: LossCause,
     /// The value.
     #[serde(skip)]
     pub value: Option<Value>,
@@ -127,19 +135,12 @@ pub struct LostValue {
 
 /// A part of a block that is not in force, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct LostPath {
     /// The path of the part. An empty path is the whole block.
     pub path: Path,
-    /// The policy that it lost to. `None` if its condition does not hold, or if the object or another block of the policy
-    /// sets the value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<ObjectRef>,
-    /// Further policies to each of which it would have lost as well.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub also_by: Vec<ObjectRef>,
-    /// Why it lost.
-    pub reason: Loss,
+    /// Why it lost, and to which policies.
+    #[serde(flatten)]
+    pub cause: LossCause,
     /// The policy that lost.
     #[serde(skip)]
     pub policy: ObjectRef,
@@ -381,15 +382,23 @@ impl OriginDocument {
     }
 }
 
+impl LossCause {
+    fn new(snapshot: &Snapshot, lost: &attache_engine::Superseded) -> LossCause {
+        LossCause {
+            by: lost.by.map(|policy| snapshot.policy_ref(policy)),
+            also_by: snapshot.policy_refs(&lost.also_by),
+            reason: lost.reason,
+        }
+    }
+}
+
 impl LostValue {
     pub(crate) fn new(snapshot: &Snapshot, lost: &attache_engine::Superseded) -> LostValue {
         let mut blocks = snapshot.engine.policy(lost.policy).blocks.iter();
         let value = blocks.find(|block| block.kind == lost.block).and_then(|block| lost.path.resolve(&block.spec));
         LostValue {
             origin: OriginDocument::new(snapshot, &lost.path, lost.policy, lost.block, lost.target),
-            by: lost.by.map(|policy| snapshot.policy_ref(policy)),
-            also_by: snapshot.policy_refs(&lost.also_by),
-            reason: lost.reason,
+            cause: LossCause::new(snapshot, lost),
             value: value.map(|value| snapshot.shown(snapshot.kind_of(lost.policy), &lost.path, value)),
         }
     }
@@ -399,9 +408,7 @@ impl LostPath {
     pub(crate) fn new(snapshot: &Snapshot, lost: &attache_engine::Superseded) -> LostPath {
         LostPath {
             path: lost.path.clone(),
-            by: lost.by.map(|policy| snapshot.policy_ref(policy)),
-            also_by: snapshot.policy_refs(&lost.also_by),
-            reason: lost.reason,
+            cause: LossCause::new(snapshot, lost),
             policy: snapshot.policy_ref(lost.policy),
             warning: None,
         }

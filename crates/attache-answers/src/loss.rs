@@ -4,7 +4,7 @@ use std::fmt;
 
 use attache_engine::{Loss, ObjectRef};
 
-use crate::effective::{LostPath, LostValue};
+use crate::effective::{LossCause, LostPath, LostValue};
 
 /// The reason why a value lost: `overridden by RetryPolicy/infra/time-limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub struct LossSentence<'l> {
 }
 
 impl<'l> LossSentence<'l> {
-    fn new(reason: Loss, by: Option<&'l ObjectRef>, loser: &ObjectRef) -> LossSentence<'l> {
+    fn new(cause: &'l LossCause, loser: &ObjectRef) -> LossSentence<'l> {
+        let (reason, by) = (cause.reason, cause.by.as_ref());
         let (before, after) = match (reason, by) {
             (Loss::ConditionFalse, _) => ("its condition does not hold", ""),
             (Loss::SamePolicy, _) => ("another block of the same policy sets it", ""),
@@ -41,23 +42,21 @@ impl<'l> LossSentence<'l> {
             (Loss::Invalid, _) => ("invalid together with", ""),
         };
         let by = by.filter(|_| reason != Loss::ConditionFalse);
-        LossSentence { before, by, after, also_by: &[], warning: None }
+        LossSentence { before, by, after, also_by: &cause.also_by, warning: None }
     }
 }
 
 impl LostValue {
     /// The reason, in words.
     pub fn sentence(&self) -> LossSentence<'_> {
-        let also_by = self.also_by.as_slice();
-        LossSentence { also_by, ..LossSentence::new(self.reason, self.by.as_ref(), &self.origin.policy) }
+        LossSentence::new(&self.cause, &self.origin.policy)
     }
 }
 
 impl LostPath {
     /// The reason, in words.
     pub fn sentence(&self) -> LossSentence<'_> {
-        let (also_by, warning) = (self.also_by.as_slice(), self.warning.as_deref());
-        LossSentence { also_by, warning, ..LossSentence::new(self.reason, self.by.as_ref(), &self.policy) }
+        LossSentence { warning: self.warning.as_deref(), ..LossSentence::new(&self.cause, &self.policy) }
     }
 }
 

@@ -174,7 +174,7 @@ impl RuleReach {
                 in_force += part.targets.len();
             }
             for it in part.lost.iter().filter(|it| path.starts_with(&it.path)) {
-                let is_told = |told: &LostPath| (&told.by, told.reason) == (&it.by, it.reason);
+                let is_told = |told: &LostPath| (&told.cause.by, told.cause.reason) == (&it.cause.by, it.cause.reason);
                 if !lost.iter().any(is_told) {
                     lost.push(it.clone());
                 }

@@ -297,11 +297,13 @@ impl Hierarchy {
         }
     }
 
+    #[inline]
     pub fn has(&self, node: NodeId) -> bool {
         self.entry(node).is_some()
     }
 
     /// The entry of a member.
+    #[inline]
     pub fn entry(&self, node: NodeId) -> Option<&HierarchyEntry> {
         self.entries.get(node).filter(|entry| entry.member)
     }

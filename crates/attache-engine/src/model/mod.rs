@@ -285,6 +285,7 @@ impl Model {
     }
 
     /// Whether a node is an effective target if it belongs to the hierarchy.
+    #[inline]
     fn is_target_if_member(&self, view: EngineView<'_>, node: NodeId, it: &Node) -> bool {
         // Most nodes are at levels that have no targets.
         self.target_levels.has(it.level)

@@ -480,6 +480,7 @@ impl Topology {
 
     /// The rank of a node. A parent has a lower rank than its children: ranks follow the levels, and those of routes
     /// and rules the depth of delegation. `deepest` is the value of [`Topology::deepest`].
+    #[inline]
     pub(crate) fn rank(&self, deepest: u32, id: NodeId) -> usize {
         self.node_rank(deepest, &self[id])
     }
@@ -490,6 +491,7 @@ impl Topology {
         Level::Other as usize + 2 * self.deepest() as usize + own as usize
     }
 
+    #[inline]
     fn node_rank(&self, deepest: u32, node: &Node) -> usize {
         let level = node.level as usize;
         if !self.own_depths.is_empty()

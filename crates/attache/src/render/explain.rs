@@ -169,7 +169,7 @@ impl ExplainView {
             }
         }
         match (step.lost.first(), &item.path) {
-            (Some(lost), _) if lost.reason == Loss::ConditionFalse => {
+            (Some(lost), _) if lost.cause.reason == Loss::ConditionFalse => {
                 sentences.push(format!("has no effect: {}", lost.sentence()));
                 return sentences;
             }
