@@ -254,7 +254,10 @@ impl<'s> EffectivePolicies<'s> {
                 let reported = model.reported(view, scope.chain);
                 if !reported.is_empty() || has_content(model.effective(view, scope.chain)) {
                     let mut document = EffectivePolicyDocument::new(self.snapshot, model, &scope);
-                    document.effective.origins.extend(reported.iter().map(|it| OriginDocument::reported(self.snapshot, it)));
+                    document
+                        .effective
+                        .origins
+                        .extend(reported.iter().map(|it| OriginDocument::reported(self.snapshot, it)));
                     found(document);
                 }
             });

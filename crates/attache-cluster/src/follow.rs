@@ -13,8 +13,10 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::AbortHandle;
 
+use crate::early::EarlyLists;
 use crate::list::{self, ListError, ListExtent};
-use crate::read::{self, Counter, ListedKind};
+use crate::mentions::Mentions;
+use crate::read::{self, Counter, KindsToRead, ListedKind};
 use crate::unseen::{ObjectRole, Unseen};
 use crate::wanted::{CRD_GROUP, CRD_KIND, POLICY_LABEL, Wanted, WantedKinds, describes_kind};
 use crate::watch::{self, WatchEvent, WatchId};
@@ -345,7 +347,7 @@ impl ClusterFollower {
             Edit::Put(object) => Some(object),
             Edit::Delete(_) => None,
         });
-        let wanted = self.wanted.more(&self.discovery, &self.registry, objects);
+        let wanted = self.wanted.more(&self.discovery, &self.registry, &Mentions::new(objects));
         self.add(wanted, news);
     }
 
@@ -357,9 +359,11 @@ impl ClusterFollower {
         let mut reading = ClusterReading::default();
         let counter = Counter::new(&|_| ());
         let (connection, interest) = (&self.cluster.connection, &self.interest);
+        let mut early = EarlyLists::default();
+        let kinds = KindsToRead { wanted: wanted.clone(), early: &mut early, counter: &counter };
         // The kinds that new objects describe or refer to are added by the next batch.
         let nothing = |_: &mut ClusterReading| Vec::new();
-        let read = read::read_kinds(connection, interest, wanted.clone(), &counter, &mut reading, nothing);
+        let read = read::read_kinds(connection, interest, kinds, &mut reading, nothing);
         if self.cluster.runtime.block_on(read).is_err() {
             wanted.iter().for_each(|it| self.wanted.forget(it));
             self.look = Some((Instant::now() + LOOK_AGAIN[2], 2));

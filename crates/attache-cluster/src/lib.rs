@@ -35,9 +35,11 @@
 mod configuration;
 mod connection;
 mod discovery;
+mod early;
 mod error;
 mod follow;
 mod list;
+mod mentions;
 mod permissions;
 mod read;
 mod relevance;

@@ -9,6 +9,7 @@ use attache_engine::{Object, Problem, Source};
 use serde::Deserialize;
 
 use crate::connection::{Connection, JSON, RequestError};
+use crate::mentions::Mentions;
 use crate::{ApiResource, ClusterError};
 
 /// The number of objects in a page. Pages are read one after the other, so few are better; but the server needs time
@@ -75,6 +76,7 @@ fn encoded(selector: &str) -> String {
 pub(crate) struct Listing {
     pub(crate) objects: Vec<Object>,
     pub(crate) problems: Vec<Problem>,
+    pub(crate) mentions: Mentions,
     /// The version from which a watch can continue.
     pub(crate) resource_version: String,
 }
@@ -111,11 +113,49 @@ struct Head {
     metadata: ListMetadata,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ListMetadata {
     resource_version: String,
     r#continue: String,
+}
+
+impl ListMetadata {
+    /// The metadata of a list. The next page is requested only when it is known, so the items are not parsed for it.
+    fn read(body: &[u8]) -> serde_json::Result<ListMetadata> {
+        if let Some(metadata) = ListMetadata::at_start(body).or_else(|| ListMetadata::at_end(body)) {
+            return Ok(metadata);
+        }
+        serde_json::from_slice(body).map(|head: Head| head.metadata)
+    }
+
+    /// Built-in kinds have it before the items.
+    fn at_start(body: &[u8]) -> Option<ListMetadata> {
+        let head = &body[..body.len().min(NEAR)];
+        let at = find(head, METADATA_KEY)?;
+        // Nothing has been opened before it, except for the document.
+        let is_outermost = !head.get(1..at)?.iter().any(|byte| matches!(byte, b'{' | b'['));
+        let value = body.get(at + METADATA_KEY.len() - 1..).filter(|_| is_outermost && head.starts_with(b"{"))?;
+        serde_json::Deserializer::from_slice(value).into_iter().next()?.ok()
+    }
+
+    /// Custom resources have it after the items.
+    fn at_end(body: &[u8]) -> Option<ListMetadata> {
+        let document = body.trim_ascii_end().strip_suffix(b"}")?;
+        let tail = &document[document.len().saturating_sub(NEAR)..];
+        let at = tail.windows(METADATA_KEY.len()).rposition(|window| window == METADATA_KEY)?;
+        // A value that ends where the document ends is one of its own fields, and not one of an item.
+        serde_json::from_slice(&tail[at + METADATA_KEY.len() - 1..]).ok()
+    }
+}
+
+const METADATA_KEY: &[u8] = b"\"metadata\":{";
+
+/// The number of bytes in which the metadata of a list is searched, at its start and at its end.
+const NEAR: usize = 4096;
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len()).position(|window| window == wanted)
 }
 
 /// Lists all objects of a kind, everywhere or in a namespace.
@@ -152,20 +192,25 @@ async fn list_pages(
         }
         query.extend(extent.query());
         let body = connection.get(&format!("{path}?{}", query.join("&")), accept).await?;
-        let head: Head = serde_json::from_slice(&body).map_err(|error| connection.unexpected(&path, &error))?;
+        let metadata = ListMetadata::read(&body).map_err(|error| connection.unexpected(&path, &error))?;
         // The next page is read while this one is parsed.
         let (resource, extent) = (resource.clone(), extent.clone());
-        parsing.push(tokio::task::spawn_blocking(move || read_objects(&body, &resource, &extent)));
-        token = head.metadata.r#continue;
+        parsing.push(tokio::task::spawn_blocking(move || {
+            let parsed = read_objects(&body, &resource, &extent);
+            let mentions = Mentions::new(&parsed.objects);
+            (parsed, mentions)
+        }));
+        token = metadata.r#continue;
         if token.is_empty() {
-            break head.metadata.resource_version;
+            break metadata.resource_version;
         }
     };
     let mut listing = Listing { resource_version, ..Listing::default() };
     for page in parsing {
-        let Parsed { mut objects, mut problems } = page.await.unwrap_or_default();
+        let (Parsed { mut objects, mut problems }, mentions) = page.await.unwrap_or_default();
         listing.objects.append(&mut objects);
         listing.problems.append(&mut problems);
+        listing.mentions.add(mentions);
     }
     Ok(listing)
 }
@@ -222,4 +267,51 @@ fn is_made_by_workloads(resource: &ApiResource) -> bool {
 fn has_controller(object: &Object) -> bool {
     let owners = object.body.at(&["metadata", "ownerReferences"]);
     owners.is_some_and(|owners| owners.items().iter().any(|owner| owner.get("controller").is_some()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn slowly(body: &str) -> Option<ListMetadata> {
+        serde_json::from_str(body).ok().map(|head: Head| head.metadata)
+    }
+
+    #[test]
+    fn the_metadata_of_a_list_is_found_without_its_items() {
+        let metadata = r#""metadata":{"resourceVersion":"12","continue":"abc","remainingItemCount":3}"#;
+        let item = r#"{"metadata":{"resourceVersion":"1","continue":"no"},"spec":{"text":"\"metadata\":{}}"}}"#;
+        let built_in = format!(r#"{{"kind":"ServiceList","apiVersion":"v1",{metadata},"items":[{item},{item}]}}"#);
+        let custom = format!(r#"{{"apiVersion":"a/v1","items":[{item},{item}],"kind":"AList",{metadata}}}"#);
+        assert_eq!(ListMetadata::at_start(built_in.as_bytes()), slowly(&built_in));
+        assert_eq!(ListMetadata::at_start(custom.as_bytes()), None);
+        assert_eq!(ListMetadata::at_end(custom.as_bytes()), slowly(&custom));
+        assert_eq!(ListMetadata::at_end(built_in.as_bytes()), None);
+    }
+
+    #[test]
+    fn every_format_of_a_list_is_understood() {
+        let item = json!({"metadata": {"resourceVersion": "1"}, "spec": {"metadata": {"continue": "no"}}});
+        let metadata = json!({"resourceVersion": "12", "continue": "abc"});
+        for list in [
+            json!({"metadata": metadata}),
+            json!({"items": [], "metadata": metadata}),
+            json!({"items": [item], "metadata": metadata}),
+            json!({"items": [item], "metadata": {}}),
+            json!({"items": [item], "metadata": metadata, "zzz": item}),
+            json!({"a": {"metadata": {}}, "items": [item], "metadata": metadata}),
+            json!({"items": [item]}),
+            json!({}),
+        ] {
+            let pretty = serde_json::to_string_pretty(&list).unwrap();
+            for body in [list.to_string(), pretty, format!("{list}\n")] {
+                assert_eq!(ListMetadata::read(body.as_bytes()).ok(), slowly(&body), "{body}");
+            }
+        }
+        assert!(ListMetadata::read(b"<html>").is_err());
+        assert!(ListMetadata::read(br#"{"items":[{"metadata":{"continue":"#).is_err());
+    }
 }

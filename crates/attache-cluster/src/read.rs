@@ -1,8 +1,8 @@
 //! Reads everything that can matter, once.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use attache_engine::kinds::{PolicyKind, Registry};
 use attache_engine::text::described_kind;
@@ -10,10 +10,13 @@ use attache_engine::{Object, Objects, Problem};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 use crate::configuration::ClientOptions;
 use crate::connection::Connection;
+use crate::early::{EarlyLists, EarlyRequests, ListTask, continue_panic};
 use crate::list::{self, ListError, ListExtent, Listing};
+use crate::mentions::Mentions;
 use crate::permissions::Permissions;
 use crate::unseen::{ObjectRole, Unseen, UnseenReason};
 use crate::wanted::{self, CRD_GROUP, CRD_KIND, Interest, Wanted, WantedKinds};
@@ -26,6 +29,7 @@ const PARALLEL: usize = 16;
 pub struct Cluster {
     pub(crate) runtime: Runtime,
     pub(crate) connection: Arc<Connection>,
+    early: Mutex<Option<EarlyRequests>>,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -63,6 +67,7 @@ pub struct ClusterReading {
     /// The lists, for followers.
     pub(crate) lists: Vec<ListedKind>,
     pub(crate) wanted: WantedKinds,
+    mentions: Mentions,
 }
 
 /// A list that was read, and the version from which a watch continues.
@@ -86,7 +91,7 @@ impl Cluster {
         let entered = runtime.enter();
         let connection = Arc::new(Connection::new(configuration, options.request_timeout)?);
         drop(entered);
-        Ok(Cluster { runtime, connection })
+        Ok(Cluster { runtime, connection, early: Mutex::new(None) })
     }
 
     /// The namespace of the context.
@@ -99,13 +104,27 @@ impl Cluster {
         &self.connection.server
     }
 
+    /// Sends the requests that every reading needs, and does not wait for the responses. The policy kinds of the interest
+    /// need not be known yet: they can be prepared in the meantime.
+    pub fn start_reading(&self, interest: &Interest) {
+        let _entered = self.runtime.enter();
+        let started = EarlyRequests::start(&self.connection, interest);
+        if let Ok(mut early) = self.early.lock() {
+            *early = Some(started);
+        }
+    }
+
     /// Reads every kind that can matter, and reports the progress.
     pub fn read(
         &self,
         interest: &Interest,
         progress: impl Fn(ReadProgress) + Sync,
     ) -> Result<ClusterReading, ClusterError> {
-        self.runtime.block_on(read(&self.connection, interest, &progress))
+        let started = self.early.lock().ok().and_then(|mut early| early.take());
+        self.runtime.block_on(async {
+            let early = started.unwrap_or_else(|| EarlyRequests::start(&self.connection, interest));
+            read(&self.connection, interest, early, &progress).await
+        })
     }
 }
 
@@ -152,21 +171,23 @@ impl Cluster {
     }
 }
 
-pub(crate) async fn read(
-    connection: &Connection,
+async fn read(
+    connection: &Arc<Connection>,
     interest: &Interest,
+    early: EarlyRequests,
     progress: &(dyn Fn(ReadProgress) + Sync),
 ) -> Result<ClusterReading, ClusterError> {
-    let discovery = Discovery::read(connection).await?;
+    let (discovery, mut early) = early.discovered().await?;
     let mut reading = ClusterReading { discovery, ..ClusterReading::default() };
     let mut wanted = reading.wanted.first(&reading.discovery, interest);
     let counter = Counter::new(progress);
     let more = |reading: &mut ClusterReading| {
         let registry = registry(interest, &reading.objects);
-        reading.wanted.more(&reading.discovery, &registry, reading.objects.iter())
+        reading.wanted.more(&reading.discovery, &registry, &reading.mentions)
     };
     while !wanted.is_empty() {
-        let listed = read_kinds(connection, interest, wanted, &counter, &mut reading, more).await?;
+        let kinds = KindsToRead { wanted, early: &mut early, counter: &counter };
+        let listed = read_kinds(connection, interest, kinds, &mut reading, more).await?;
         read_crds(connection, &listed, &mut reading).await?;
         wanted = more(&mut reading);
     }
@@ -209,26 +230,36 @@ pub(crate) fn registry(interest: &Interest, objects: &[Object]) -> Registry {
     Registry::new(&interest.kinds, &Objects::new(descriptions.cloned().collect()), &interest.settings).0
 }
 
+/// What [`read_kinds`] reads.
+pub(crate) struct KindsToRead<'r, 'p> {
+    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) early: &'r mut EarlyLists,
+    pub(crate) counter: &'r Counter<'p>,
+}
+
 /// Lists kinds, and returns them. Those that `more` adds once all descriptions of kinds are read are listed at the same time.
 /// A kind that may not be listed everywhere is listed in the namespaces where it may be.
 pub(crate) async fn read_kinds(
-    connection: &Connection,
+    connection: &Arc<Connection>,
     interest: &Interest,
-    wanted: Vec<Wanted>,
-    counter: &Counter<'_>,
+    kinds: KindsToRead<'_, '_>,
     reading: &mut ClusterReading,
     more: impl Fn(&mut ClusterReading) -> Vec<Wanted>,
 ) -> Result<Vec<Wanted>, ClusterError> {
-    let list = async |wanted: Wanted| {
-        let listed = list::list(connection, &wanted.resource, wanted.extent.namespace(), &wanted.extent).await;
-        counter.done(connection);
-        (wanted, listed)
-    };
+    let KindsToRead { wanted, early, counter } = kinds;
     counter.expect(wanted.len());
     let mut descriptions = wanted.iter().filter(|it| it.describes_kinds()).count();
-    let mut lists: FuturesUnordered<_> = wanted.into_iter().map(list).collect();
+    let mut lists = JoinSet::new();
+    let mut start = |lists: &mut JoinSet<_>, wanted: Vec<Wanted>| {
+        for wanted in wanted {
+            lists.spawn(list(Arc::clone(connection), early.take(&wanted), wanted));
+        }
+    };
+    start(&mut lists, wanted);
     let (mut read, mut forbidden) = (Vec::new(), Vec::new());
-    while let Some((wanted, listed)) = lists.next().await {
+    while let Some(joined) = lists.join_next().await {
+        let (wanted, listed) = joined.unwrap_or_else(|error| continue_panic(error));
+        counter.done(connection);
         match listed {
             Ok(listing) => reading.add(&wanted, wanted.extent.namespace(), listing),
             Err(ListError::Forbidden) if wanted.resource.namespaced && wanted.extent.namespace().is_none() => {
@@ -240,7 +271,7 @@ pub(crate) async fn read_kinds(
             descriptions -= 1;
             let more = if descriptions == 0 { more(reading) } else { Vec::new() };
             counter.expect(more.len());
-            lists.extend(more.into_iter().map(list));
+            start(&mut lists, more);
         }
         read.push(wanted);
     }
@@ -249,6 +280,25 @@ pub(crate) async fn read_kinds(
         read_in_namespaces(connection, interest, &forbidden, reading).await?;
     }
     Ok(read)
+}
+
+async fn list(
+    connection: Arc<Connection>,
+    early: Option<ListTask>,
+    wanted: Wanted,
+) -> (Wanted, Result<Listing, ListError>) {
+    let early = match early {
+        Some(task) => Some(task.join().await),
+        None => None,
+    };
+    let listed = match early {
+        // A kind that was not served before discovery may be served now.
+        None | Some(Err(ListError::Gone)) => {
+            list::list(&connection, &wanted.resource, wanted.extent.namespace(), &wanted.extent).await
+        }
+        Some(listed) => listed,
+    };
+    (wanted, listed)
 }
 
 async fn read_in_namespaces(
@@ -341,6 +391,7 @@ impl ClusterReading {
         }
         self.objects.append(&mut listing.objects);
         self.problems.append(&mut listing.problems);
+        self.mentions.add(listing.mentions);
         self.lists.push(ListedKind {
             wanted: wanted.clone(),
             namespace: namespace.map(str::to_owned),

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use attache_engine::Level;
 use attache_engine::Object;
 use attache_engine::kinds::{KindName, LevelName, PolicyKind, Registry, SettingObject, Settings};
 use attache_engine::text::described_kind;
-use attache_engine::{Level, Value};
 
 use crate::discovery::{ApiResource, Discovery};
 use crate::list::ListExtent;
+use crate::mentions::Mentions;
 use crate::relevance::Relevance;
 use crate::unseen::ObjectRole;
 
@@ -30,11 +31,6 @@ const WORKLOADS: [(&str, &str, ListExtent); 5] = [
     ("apps", "DaemonSet", ListExtent::Whole),
     ("batch", "Job", ListExtent::Whole),
 ];
-
-/// Fields that refer to objects by kind and name. References to Secrets and ConfigMaps are in other fields. Secrets are
-/// never read.
-const REFERENCES: [&str; 7] =
-    ["targetRef", "targetRefs", "parentRef", "parentRefs", "backendRef", "backendRefs", "extensionRef"];
 
 /// What is to be read.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +69,15 @@ pub(crate) fn describes_kind(group: &str, kind: &str) -> bool {
     matches!((group, kind), (CRD_GROUP, CRD_KIND) | ("attache.dev", "PolicyKind"))
 }
 
+/// The part of the objects of a kind that is always read.
+pub(crate) fn extent(group: &str, kind: &str, interest: &Interest) -> ListExtent {
+    match (group, kind) {
+        ("", "Namespace") if !interest.statuses => ListExtent::Metadata,
+        (CRD_GROUP, CRD_KIND) if !interest.settings.infer_unlabelled => ListExtent::Labelled(POLICY_LABEL),
+        _ => ListExtent::Whole,
+    }
+}
+
 /// The kinds that are read, each once.
 #[derive(Debug, Default)]
 pub(crate) struct WantedKinds {
@@ -95,20 +100,17 @@ impl WantedKinds {
         for resource in GATEWAY_API.iter().flat_map(|group| discovery.of_group(group)).filter(|it| !is_policy(it)) {
             self.add(resource, ListExtent::Whole, &mut wanted);
         }
-        let all_crds = interest.settings.infer_unlabelled;
-        let crds = if all_crds { ListExtent::Whole } else { ListExtent::Labelled(POLICY_LABEL) };
-        let namespaces = if interest.statuses { ListExtent::Whole } else { ListExtent::Metadata };
-        for (group, kind, extent) in [
-            ("", "Namespace", namespaces),
-            ("", "Service", ListExtent::Whole),
-            (CRD_GROUP, CRD_KIND, crds),
-            ("attache.dev", "PolicyKind", ListExtent::Whole),
-            ("attache.dev", "PolicyRequirement", ListExtent::Whole),
-            ("attache.dev", "TargetKind", ListExtent::Whole),
-            ("attache.dev", "GatewayController", ListExtent::Whole),
+        for (group, kind) in [
+            ("", "Namespace"),
+            ("", "Service"),
+            (CRD_GROUP, CRD_KIND),
+            ("attache.dev", "PolicyKind"),
+            ("attache.dev", "PolicyRequirement"),
+            ("attache.dev", "TargetKind"),
+            ("attache.dev", "GatewayController"),
         ] {
             if let Some(resource) = discovery.find(group, kind, &[""; 0]) {
-                self.add(resource, extent, &mut wanted);
+                self.add(resource, extent(group, kind, interest), &mut wanted);
             }
         }
         wanted
@@ -116,28 +118,17 @@ impl WantedKinds {
 
     /// Further kinds that are read because of the objects read so far: policy kinds, and kinds that policies and routes
     /// refer to.
-    pub(crate) fn more<'o>(
-        &mut self,
-        discovery: &Discovery,
-        registry: &Registry,
-        objects: impl Iterator<Item = &'o Object> + Clone,
-    ) -> Vec<Wanted> {
+    pub(crate) fn more(&mut self, discovery: &Discovery, registry: &Registry, mentions: &Mentions) -> Vec<Wanted> {
         let mut wanted = Vec::new();
         for (_, kind) in registry.iter().filter(|(_, kind)| self.relevance.matters(kind)).collect::<Vec<_>>() {
             self.add_policies(discovery, kind, &mut wanted);
         }
-        let mut references: HashSet<(&str, &str)> = HashSet::new();
-        let mut in_use: HashSet<(&str, &str)> = HashSet::new();
-        for object in objects {
-            in_use.insert((&object.id.group, &object.id.kind));
-            collect_references(object.spec(), &mut references);
-        }
-        for (group, kind) in references {
+        for (group, kind) in mentions.references() {
             if let Some(resource) = discovery.find(group, kind, &[""; 0]) {
                 self.add(resource, ListExtent::Whole, &mut wanted);
             }
         }
-        let in_use = || registry.iter().filter(|(_, kind)| in_use.contains(&(&*kind.group, &*kind.kind)));
+        let in_use = || registry.iter().filter(|(_, kind)| mentions.has(&kind.group, &kind.kind));
         for (_, kind) in in_use() {
             self.add_levels(discovery, kind, &mut wanted);
         }
@@ -237,23 +228,6 @@ fn is_secret(resource: &ApiResource) -> bool {
 
 fn is_named(name: &KindName, resource: &ApiResource) -> bool {
     name.is(&resource.group, &resource.kind)
-}
-
-/// The kinds that the references in a value name.
-fn collect_references<'v>(value: &'v Value, found: &mut HashSet<(&'v str, &'v str)>) {
-    for (key, child) in value.entries() {
-        if REFERENCES.contains(&key.as_str()) {
-            for reference in std::iter::once(child).chain(child.items()) {
-                if let Some(kind) = reference.get_str("kind") {
-                    found.insert((reference.get_str("group").unwrap_or_default(), kind));
-                }
-            }
-        }
-        collect_references(child, found);
-    }
-    for item in value.items() {
-        collect_references(item, found);
-    }
 }
 
 /// The names of the CRDs that describe policy kinds.

@@ -169,15 +169,16 @@ impl Following {
     fn catch_up(&mut self, kubeconfig: &std::path::Path) {
         let start = Instant::now();
         loop {
-            let fresh = read_with(&options(kubeconfig)).unwrap();
-            let fresh: BTreeMap<ObjectRef, Object> = fresh.objects.into_iter().map(|it| (it.id.clone(), it)).collect();
+            // A server that has just started may still refuse requests.
+            let fresh = read_with(&options(kubeconfig)).map(|reading| reading.objects).unwrap_or_default();
+            let fresh: BTreeMap<ObjectRef, Object> = fresh.into_iter().map(|it| (it.id.clone(), it)).collect();
             if fresh == self.objects {
                 return;
             }
             let differs = |(id, object): &(&ObjectRef, &Object)| self.objects.get(*id) != Some(*object);
             let missing: Vec<String> = fresh.iter().filter(differs).map(|(id, _)| id.to_string()).collect();
             let extra: Vec<&ObjectRef> = self.objects.keys().filter(|id| !fresh.contains_key(*id)).collect();
-            assert!(start.elapsed() < Duration::from_secs(60), "missed {missing:?}, left {extra:?}");
+            assert!(start.elapsed() < Duration::from_secs(180), "missed {missing:?}, left {extra:?}");
             let stop = self.follower.stopper();
             let timer = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(500));
@@ -288,7 +289,7 @@ fn kinds_come_and_go() {
     open_bakery(&cluster);
     following.catch_up(cluster.kubeconfig());
     assert!(following.objects.keys().any(|id| id.kind == "RetryPolicy"));
-    cluster.kubectl(&["delete", "crd", "retrypolicies.example.io", "--timeout=60s"]);
+    cluster.kubectl(&["delete", "crd", "retrypolicies.example.io", "--timeout=180s"]);
     following.catch_up(cluster.kubeconfig());
     assert!(!following.objects.keys().any(|id| id.kind == "RetryPolicy"));
 }

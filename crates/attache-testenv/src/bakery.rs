@@ -74,6 +74,6 @@ spec:
 /// Creates the bakery in a cluster, with a policy.
 pub fn open_bakery(cluster: &TestCluster, policy: &str) {
     cluster.apply(KINDS);
-    cluster.wait_for_crds();
+    cluster.wait_until_served();
     cluster.apply(&format!("{OBJECTS}\n---\n{policy}"));
 }

@@ -13,7 +13,7 @@ use crate::http::Credentials;
 use crate::ports::Port;
 use crate::processes::{Server, Watchdog};
 use crate::programs::cache_folder;
-use crate::{HttpClient, Programs, TestEnvError, TestUser, lag, template, unless_left_out};
+use crate::{HttpClient, Programs, TestEnvError, TestUser, template, unless_left_out};
 
 /// The maximum time until an API server is ready: on an idle machine it takes 3 seconds, on a busy one much longer, and
 /// after a longer outage of etcd up to half a minute.
@@ -232,14 +232,7 @@ impl TestCluster {
         let folder = cache_folder().and_then(|cache| crds.find_or_download(&cache));
         let folder = folder.unwrap_or_else(|error| panic!("{error}"));
         self.kubectl(&["apply", "--server-side", "-f", &folder.to_string_lossy()]);
-        self.wait_for_crds();
-    }
-
-    /// Waits until the kinds of all CRDs can be listed, and are in discovery. A CRD has the condition `Established` a moment
-    /// earlier: then kubectl may not find its kind yet. Panics if that takes minutes.
-    #[track_caller]
-    pub fn wait_for_crds(&self) {
-        lag::wait_for_crds(self.http());
+        self.wait_until_served();
     }
 
     /// Runs kubectl again while the API server cannot reach the server of an aggregated API, which it finds out at intervals.
@@ -366,10 +359,9 @@ impl TestCluster {
     fn wait_until_ready(&mut self) -> Result<(), TestEnvError> {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
-            // `/readyz` remembers for a moment that etcd was there. An object is always read from etcd.
-            let answers = ["/readyz", "/api/v1/namespaces/kube-system"].map(|path| self.admin.http().get(path));
-            match answers {
-                [Ok(ready), Ok(read)] if ready.status == 200 && [200, 404].contains(&read.status) => return Ok(()),
+            match self.admin.http().get("/readyz") {
+                // Ready, but not all kinds may be served yet.
+                Ok(response) if response.status == 200 => return self.try_wait_until_served(),
                 _ => std::thread::sleep(Duration::from_millis(50)),
             }
             if let Some(why) = self.etcd.unexpected_end().or_else(|| self.apiserver.unexpected_end()) {

@@ -70,7 +70,12 @@ impl HttpClient {
 
     /// Reads a path of the API server.
     pub fn get(&self, path: &str) -> Result<HttpResponse, TestEnvError> {
-        let mut request = self.agent.get(format!("{}{path}", self.url));
+        self.get_as(path, "*/*")
+    }
+
+    /// Reads a path of the API server in a format.
+    pub fn get_as(&self, path: &str, accept: &str) -> Result<HttpResponse, TestEnvError> {
+        let mut request = self.agent.get(format!("{}{path}", self.url)).header("Accept", accept);
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }

@@ -47,6 +47,7 @@ mod processes;
 mod programs;
 mod prometheus;
 mod proxy;
+mod served;
 mod template;
 mod users;
 

@@ -23,7 +23,7 @@ pub(crate) fn find_or_make(programs: &Programs) -> Result<PathBuf, TestEnvError>
     let mut cluster = ClusterOptions::new().without_gateway_api().try_start()?;
     let folder = programs.gateway_api.to_string_lossy();
     cluster.try_kubectl(&["apply", "--server-side", "-f", &folder])?;
-    cluster.try_kubectl(&["wait", "--for=condition=Established", "--timeout=120s", "crd", "--all"])?;
+    cluster.try_wait_until_served()?;
     cluster.stop_servers();
     let unfinished = programs.cache.join("etcd-unfinished");
     let _ = fs::remove_dir_all(&unfinished);

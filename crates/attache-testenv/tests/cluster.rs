@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use attache_testenv::{ClusterOptions, Component, TestCluster};
+use attache_testenv::{ClusterOptions, Component, TestCluster, eventually};
 use serde_json::json;
 
 #[test]
@@ -30,11 +29,9 @@ fn users_may_do_what_roles_allow_and_nothing_else() {
         cluster.allow_reading(user, Some("default"), "", "configmaps");
         let status = |path: &str| user.http().get(path).unwrap().status;
         // Roles take effect as soon as the API server's own watches have seen them.
-        let start = Instant::now();
-        while status("/api/v1/services") == 403 || status("/api/v1/namespaces/default/configmaps") == 403 {
-            assert!(start.elapsed() < Duration::from_secs(30), "{} may not do what a role allows", user.name);
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        eventually("a user may do what a role allows", || {
+            status("/api/v1/services") != 403 && status("/api/v1/namespaces/default/configmaps") != 403
+        });
         assert_eq!(status("/api/v1/configmaps"), 403);
         assert_eq!(status("/api/v1/secrets"), 403);
     }
@@ -50,12 +47,8 @@ fn written_objects_survive_a_killed_server() {
         created.unwrap().expect_success();
         cluster.restart(component);
         let path = format!("/api/v1/namespaces/{name}");
-        let start = Instant::now();
         // With a new etcd, the first answers may still be errors.
-        while cluster.http().get(&path).map(|answer| answer.status).unwrap_or_default() != 200 {
-            assert!(start.elapsed() < Duration::from_secs(60), "{name} is gone");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        eventually("the namespace is there", || cluster.http().get(&path).is_ok_and(|answer| answer.status == 200));
     }
 }
 
@@ -64,12 +57,10 @@ fn controllers_delete_namespaces_and_fill_aggregated_roles() {
     let Some(cluster) = ClusterOptions::new().with_controllers().start() else { return };
     cluster.kubectl(&["create", "namespace", "short-lived"]);
     cluster.kubectl(&["create", "configmap", "notes", "-n", "short-lived"]);
-    cluster.kubectl(&["delete", "namespace", "short-lived", "--timeout=60s"]);
-    let start = Instant::now();
-    while cluster.kubectl(&["get", "clusterrole", "view", "-o", "jsonpath={.rules}"]).is_empty() {
-        assert!(start.elapsed() < Duration::from_secs(30), "the ClusterRole `view` is empty");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    cluster.kubectl(&["delete", "namespace", "short-lived", "--timeout=180s"]);
+    eventually("the ClusterRole `view` has rules", || {
+        !cluster.kubectl(&["get", "clusterrole", "view", "-o", "jsonpath={.rules}"]).is_empty()
+    });
 }
 
 #[test]
@@ -107,11 +98,7 @@ fn nothing_is_left_when_the_test_process_is_killed() {
     assert!(runs(&folder.display().to_string()));
     process.kill().unwrap();
     process.wait().unwrap();
-    let start = Instant::now();
-    while folder.exists() || runs(&folder.display().to_string()) {
-        assert!(start.elapsed() < Duration::from_secs(30), "{} is left", folder.display());
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    eventually("nothing is left", || !folder.exists() && !runs(&folder.display().to_string()));
 }
 
 /// Whether there is a process with this text in its arguments.

@@ -13,7 +13,7 @@ fn an_api_server_takes_the_crds_and_every_built_in_kind() {
     for crd in yaml_files("deploy/chart/files/crds") {
         cluster.apply(&crd);
     }
-    cluster.wait_for_crds();
+    cluster.wait_until_served();
     let conditions = "jsonpath={.status.conditions[?(@.type=='NonStructuralSchema')].message}";
     assert_eq!(cluster.kubectl(&["get", "crd", "policykinds.attache.dev", "-o", conditions]), "");
     for kinds in yaml_files("kinds").iter().filter(|text| text.contains("\nkind: PolicyKind\n")) {
@@ -31,7 +31,7 @@ fn an_api_server_takes_the_crds_and_every_built_in_kind() {
 fn an_api_server_refuses_a_wrong_kind() {
     let Some(cluster) = TestCluster::start() else { return };
     yaml_files("deploy/chart/files/crds").iter().for_each(|crd| cluster.apply(crd));
-    cluster.wait_for_crds();
+    cluster.wait_until_served();
     let folder = cluster.folder().join("wrong.yaml");
     let wrong = "{apiVersion: attache.dev/v1alpha1, kind: PolicyKind, metadata: {name: as.example.io}, spec: {group: example.io, class: Sometimes}}";
     fs::write(&folder, wrong).unwrap();

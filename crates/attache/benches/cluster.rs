@@ -1,11 +1,13 @@
 //! Commands against a real API server, side by side with a plain HTTP client that fetches the same lists.
 //!
-//! `cargo bench -p attache --bench cluster` prints a table. `SCALE=10` takes a tenth of the objects.
+//! `cargo bench -p attache --bench cluster` prints a table. `SCALE=10` takes a tenth of the objects, and `ATTACHE=program`
+//! measures another build of the program.
 
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -84,10 +86,14 @@ fn record(cluster: &TestCluster) -> Recorded {
     Recorded { lists: first_pages.cloned().collect(), requests: paths.len() }
 }
 
+fn program() -> OsString {
+    std::env::var_os("ATTACHE").unwrap_or_else(|| env!("CARGO_BIN_EXE_attache").into())
+}
+
 /// The time of the command, and its peak memory.
 fn describe(kubeconfig: &Path) -> (Duration, usize) {
     let start = Instant::now();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_attache"))
+    let mut child = Command::new(program())
         .args(["describe", "httproute/route-1", "-n", "ns-1"])
         .env_clear()
         .env("KUBECONFIG", kubeconfig)
@@ -113,7 +119,7 @@ struct Fetched {
     pages: usize,
 }
 
-/// Fetches lists with new connections, each in its own thread and all their pages.
+/// Fetches lists with new connections, each in its own thread, page by page.
 fn fetch(cluster: &TestCluster, lists: &[String]) -> Fetched {
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -121,17 +127,15 @@ fn fetch(cluster: &TestCluster, lists: &[String]) -> Fetched {
             let sender = sender.clone();
             scope.spawn(move || {
                 let client: HttpClient = cluster.fresh_http();
-                let mut token = String::new();
+                // As the command does: of Namespaces only the labels count.
+                let accept = if path.starts_with("/api/v1/namespaces?") { METADATA } else { "application/json" };
+                let mut page = String::new();
                 loop {
-                    let page = if token.is_empty() { String::new() } else { format!("&continue={token}") };
-                    let body = client.get(&format!("{path}{page}")).unwrap().expect_success().body;
+                    let body = client.get_as(&format!("{path}{page}"), accept).unwrap().expect_success().body;
                     sender.send(body.len()).unwrap();
-                    // It is in the metadata of the list, before the items.
-                    let key = "\"continue\":\"";
-                    let head = &body[..body.len().min(1000)];
-                    match head.find(key).map(|at| &head[at + key.len()..]) {
-                        Some(rest) if !rest.starts_with('"') => token = rest.split('"').next().unwrap().to_owned(),
-                        _ => return,
+                    match next_page(&body) {
+                        Some(token) => page = format!("&continue={token}"),
+                        None => return,
                     }
                 }
             });
@@ -141,9 +145,21 @@ fn fetch(cluster: &TestCluster, lists: &[String]) -> Fetched {
     receiver.iter().fold(Fetched::default(), |all, bytes| Fetched { bytes: all.bytes + bytes, pages: all.pages + 1 })
 }
 
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// The token for the next page. It is in the metadata of the list, before the items or after them.
+fn next_page(body: &str) -> Option<&str> {
+    const NEAR: usize = 1000;
+    let head = &body[..body.floor_char_boundary(NEAR)];
+    let tail = &body[body.ceil_char_boundary(body.len().saturating_sub(NEAR))..];
+    let key = "\"continue\":\"";
+    let found = [head, tail].into_iter().find_map(|part| Some(part.split_once(key)?.1.split('"').next()?));
+    found.filter(|token| !token.is_empty())
+}
+
 /// The time from when the server has accepted a change until its line is printed.
 fn watch(cluster: &TestCluster, size: &Size) -> Vec<Duration> {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_attache"))
+    let mut child = Command::new(program())
         .args(["watch", "-A"])
         .env_clear()
         .env("KUBECONFIG", cluster.kubeconfig())

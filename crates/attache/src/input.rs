@@ -175,8 +175,7 @@ fn unreadable(error: &QueryError, unseen: &[Unseen]) -> Option<Problem> {
 
 fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
     if global.reads_cluster() {
-        let (kinds, _) = built_in();
-        let LiveCluster { reading, cluster, .. } = read_cluster(global, &kinds, about)?;
+        let LiveCluster { reading, cluster, interest } = read_cluster(global, about)?;
         screen.unseen = reading.unseen;
         if reading.objects.is_empty() && !screen.unseen.is_empty() {
             render::unseen::show(&screen.unseen);
@@ -184,7 +183,7 @@ fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<(Re
                 Problem::error(format!("there is nothing in the cluster at {} that you may read", cluster.server()));
             return Err(problem.help("docs/cluster.md has a ClusterRole that allows what is needed").into());
         }
-        return Ok((Reading { objects: reading.objects, problems: reading.problems }, kinds));
+        return Ok((Reading { objects: reading.objects, problems: reading.problems }, interest.kinds));
     }
     let read = || source::read_all(&global.files, global.quiet);
     let (reading, (kinds, _)) = rayon::join(read, built_in);

@@ -116,6 +116,20 @@ impl Builder {
         matches!(self.open.as_slice(), [_, OpenCollection { kind: Collection::List, destination, .. }] if is_items(destination))
     }
 
+    /// Whether the next value is `metadata.managedFields[].fieldsV1` of an object or of one of the document's `items`.
+    pub fn is_at_field_set(&self) -> bool {
+        let is = |it: &OpenCollection, key: &str| matches!(&it.destination, Destination::Entry(name) if name == key);
+        let is_item = |it: &OpenCollection| matches!(it.destination, Destination::Item);
+        let [around @ .., metadata, list, entry] = self.open.as_slice() else { return false };
+        matches!(&entry.pending, PendingKey::Key(key, _) if key == "fieldsV1")
+            && (is_item(entry) && is(list, "managedFields") && is(metadata, "metadata"))
+            && match around {
+                [_] => true,
+                [_, items, item] => is(items, "items") && is_item(item),
+                _ => false,
+            }
+    }
+
     /// Whether the next event is the key of a map.
     pub fn wants_key(&self) -> bool {
         matches!(self.open.last(), Some(OpenCollection { kind: Collection::Map, pending: PendingKey::None, .. }))

@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use smol_str::SmolStr;
 
 use super::build::{Builder, Collection, ParsedValue};
+use super::field_set;
 use super::split::DocumentText;
 use super::syntax_error::SyntaxError;
 use crate::object::{SourceLocation, SourceMap};
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 /// `None` if the document is empty.
 pub fn parse(document: &DocumentText) -> Result<Option<ParsedValue>, SyntaxError> {
@@ -133,6 +134,10 @@ impl<'t> JsonReader<'t> {
             let location = self.position.location();
             match self.peek() {
                 Some(b'{') => {
+                    if let Some(end) = self.field_set_end() {
+                        self.position = self.position.advance_to(self.text, end);
+                        return self.builder.scalar(Value::Map(Map::default()), location, 0);
+                    }
                     self.open(Collection::Map, location)?;
                     if self.peek() == Some(b'}') {
                         return self.close();
@@ -151,6 +156,11 @@ impl<'t> JsonReader<'t> {
                 }
             }
         }
+    }
+
+    /// The end of the map that starts here, if its content is dropped anyway.
+    fn field_set_end(&self) -> Option<usize> {
+        self.builder.is_at_field_set().then(|| field_set::end(self.text.as_bytes(), self.position.offset))?
     }
 
     fn open(&mut self, kind: Collection, location: SourceLocation) -> Result<(), SyntaxError> {
@@ -333,7 +343,7 @@ fn count_leading_spaces(bytes: &[u8]) -> usize {
 }
 
 /// The length of the text before the first quote, backslash or control character.
-fn plain_text_end(bytes: &[u8]) -> Option<usize> {
+pub fn plain_text_end(bytes: &[u8]) -> Option<usize> {
     // Sets the high bit of each byte that is less than `c`, for `c` up to 0x80. A borrow may also set it in bytes above
     // such a byte, which does no harm: only the lowest one counts.
     let below = |word: u64, c: u8| word.wrapping_sub(repeat_byte(c)) & !word & repeat_byte(0x80);

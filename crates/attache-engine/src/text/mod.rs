@@ -26,6 +26,7 @@
 mod build;
 mod document;
 mod emit;
+mod field_set;
 mod from_json;
 mod json;
 mod long_list;

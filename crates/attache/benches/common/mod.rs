@@ -62,7 +62,7 @@ impl Size {
         post(cluster, self.namespaces, &|i| {
             ("/api/v1/namespaces".into(), json!({"metadata": {"name": self.namespace(i)}}))
         });
-        cluster.wait_for_crds();
+        cluster.wait_until_served();
         let class = json!({"metadata": {"name": "bench"}, "spec": {"controllerName": "bench.io/gateways"}});
         post(cluster, 1, &|_| {
             ("/apis/gateway.networking.k8s.io/v1/gatewayclasses".into(), gateway_object("GatewayClass", &class))

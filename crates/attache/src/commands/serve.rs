@@ -93,7 +93,7 @@ impl ServeCommand {
         listener: TcpListener,
         screen: &Screen,
     ) -> Result<Verdict, Failure> {
-        let LiveCluster { cluster, interest, mut reading } = read_cluster(global, kinds, None)?;
+        let LiveCluster { cluster, interest, mut reading } = read_cluster(global, None)?;
         let objects = Objects::new(std::mem::take(&mut reading.objects));
         let engine = IncrementalEngine::new(objects, kinds, global.settings());
         render::unseen::show(&reading.unseen);

@@ -98,10 +98,9 @@ impl WatchCommand {
     }
 
     fn follow_cluster(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let (kinds, _) = built_in();
-        let LiveCluster { cluster, interest, mut reading } = read_cluster(global, &kinds, None)?;
+        let LiveCluster { cluster, interest, mut reading } = read_cluster(global, None)?;
         let objects = Objects::new(std::mem::take(&mut reading.objects));
-        let mut incremental = IncrementalEngine::new(objects, &kinds, global.settings());
+        let mut incremental = IncrementalEngine::new(objects, &interest.kinds, global.settings());
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
         show_some(reading.problems.iter().chain(incremental.now().problems()).filter(shown));
         render::unseen::show(&reading.unseen);

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use attache_cluster::{Cluster, ClusterReading, Interest, ReadProgress};
-use attache_engine::kinds::PolicyKind;
+use attache_engine::kinds::built_in;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use crate::arguments::Global;
@@ -19,15 +19,18 @@ pub struct LiveCluster {
 
 /// Reads the cluster that the arguments select, as far as it can matter to objects of the kind that a question is
 /// `about`.
-pub fn read_cluster(global: &Global, kinds: &[PolicyKind], about: Option<&str>) -> Result<LiveCluster, Failure> {
+pub fn read_cluster(global: &Global, about: Option<&str>) -> Result<LiveCluster, Failure> {
     let cluster = Cluster::connect(&global.cluster.options())?;
-    let interest = Interest {
-        kinds: kinds.to_vec(),
+    let mut interest = Interest {
+        kinds: Vec::new(),
         settings: global.settings(),
         namespace: global.namespace.clone(),
         about: about.map(str::to_owned),
         statuses: false,
     };
+    // The first requests are under way while the kinds are read.
+    cluster.start_reading(&interest);
+    interest.kinds = built_in().0;
     let shown = !global.quiet && stderr().is_terminal();
     let bar = shown.then(|| ProgressBar::new_spinner().with_style(style()).with_message("reading the cluster"));
     bar.iter().for_each(|bar| bar.enable_steady_tick(Duration::from_millis(200)));

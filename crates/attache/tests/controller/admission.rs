@@ -72,7 +72,7 @@ impl Bakery {
         let folder = format!("{}/../..", env!("CARGO_MANIFEST_DIR"));
         cluster.kubectl(&["apply", "--server-side", "-f", &format!("{folder}/deploy/chart/files/crds")]);
         cluster.apply(KINDS);
-        cluster.wait_for_crds();
+        cluster.wait_until_served();
         for file in BAKERY {
             let manifests = std::fs::read_to_string(format!("{folder}/examples/bakery/{file}")).unwrap();
             cluster.apply(&manifests);

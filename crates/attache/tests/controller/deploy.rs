@@ -64,7 +64,7 @@ pub const API_SERVICE: &str = "/apis/apiregistration.k8s.io/v1/apiservices/v1alp
 pub fn open_bakery(release: &Release) {
     let cluster = &release.cluster;
     cluster.apply(&fs::read_to_string(repository("examples/bakery-cluster/crd.yaml")).unwrap());
-    cluster.wait_for_crds();
+    cluster.wait_until_served();
     for file in ["kind.yaml", "gateway.yaml", "baker.yaml", "policies.yaml"] {
         cluster.apply(&fs::read_to_string(repository("examples/bakery").join(file)).unwrap());
     }
@@ -88,7 +88,7 @@ fn install_systems(release: &Release) {
     let others = others.map(|(group, version, kind, plural)| crd(group, version, kind, plural));
     let crds: Vec<String> = crds.chain(others).collect();
     release.cluster.apply(&crds.join("\n---\n"));
-    release.cluster.wait_for_crds();
+    release.cluster.wait_until_served();
     let kind = fs::read_to_string(repository("examples/bakery/kind.yaml")).unwrap();
     release.cluster.apply(&kind.replace("targets: [", "targets: [XListenerSet, "));
     let gateway = "/apis/gateway.networking.k8s.io/v1/namespaces/infra/gateways/main";

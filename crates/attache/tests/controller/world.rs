@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub fn install_crds(cluster: &TestCluster) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/chart/files/crds");
     cluster.kubectl(&["apply", "--server-side", "-f", &folder.to_string_lossy()]);
-    cluster.wait_for_crds();
+    cluster.wait_until_served();
 }
 
 /// The schema of a condition.
@@ -69,7 +69,7 @@ pub fn install_kind(cluster: &TestCluster, kind: &str, status: &Value) {
         },
     });
     cluster.apply(&crd.to_string());
-    cluster.wait_for_crds();
+    cluster.wait_until_served();
 }
 
 /// A PolicyKind for a kind of the group `example.io`.

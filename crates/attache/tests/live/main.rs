@@ -1,11 +1,11 @@
 //! Whole runs of the real program against a real API server.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod settings;
 mod soak;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -210,42 +210,69 @@ fn a_policy_says_who_changed_it_last_and_what_manages_it() {
 /// A run of `watch`, and its output.
 struct Watching {
     child: Child,
-    lines: Receiver<String>,
+    /// Changes, on standard output.
+    changes: Lines,
+    /// What else there is to say, on standard error.
+    notices: Lines,
+}
+
+/// The lines of one stream. The order of the lines of two streams is not known.
+struct Lines {
+    receiver: Receiver<String>,
     seen: Vec<String>,
 }
 
+impl Lines {
+    fn new(stream: impl Read + Send + 'static) -> Lines {
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            BufReader::new(stream).lines().map_while(Result::ok).for_each(|line| _ = sender.send(line));
+        });
+        Lines { receiver, seen: Vec::new() }
+    }
+
+    /// Waits for a line that contains this, and comes after the previous one.
+    fn expect(&mut self, text: &str) -> Result<String, String> {
+        let until = Instant::now() + PATIENCE;
+        while let Ok(line) = self.receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            self.seen.push(line.clone());
+            if line.contains(text) {
+                return Ok(line);
+            }
+        }
+        Err(format!("no line with `{text}` among:\n{}", self.seen.join("\n")))
+    }
+}
+
+/// The maximum time until a line is printed, also on a busy machine whose API server has just restarted.
+const PATIENCE: Duration = Duration::from_secs(180);
+
 impl Watching {
     fn start(cluster: &TestCluster, arguments: &[&str]) -> Watching {
-        let mut command = attache(cluster.kubeconfig());
+        Watching::start_as(cluster.kubeconfig(), arguments)
+    }
+
+    fn start_as(kubeconfig: &Path, arguments: &[&str]) -> Watching {
+        let mut command = attache(kubeconfig);
         command.arg("watch").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let (sender, lines) = mpsc::channel();
-        let streams: [Box<dyn std::io::Read + Send>; 2] =
-            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
-        for stream in streams {
-            let sender = sender.clone();
-            std::thread::spawn(move || {
-                BufReader::new(stream).lines().map_while(Result::ok).for_each(|line| _ = sender.send(line));
-            });
-        }
-        let mut watching = Watching { child, lines, seen: Vec::new() };
-        watching.expect("watching ");
+        let (changes, notices) = (Lines::new(child.stdout.take().unwrap()), Lines::new(child.stderr.take().unwrap()));
+        let mut watching = Watching { child, changes, notices };
+        watching.expect_notice("watching ");
         watching
     }
 
-    /// Waits for a line that contains this.
+    /// Waits for a line about a change.
     #[track_caller]
     fn expect(&mut self, text: &str) -> String {
-        let until = Instant::now() + Duration::from_secs(60);
-        while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            self.seen.push(line.clone());
-            if line.contains(text) {
-                return line;
-            }
-        }
-        let seen = self.seen.join("\n");
-        assert!(seen.is_empty() && text.is_empty(), "no line with `{text}` among:\n{seen}");
-        String::new()
+        let line = self.changes.expect(text);
+        line.unwrap_or_else(|error| panic!("{error}\n--- stderr\n{}", self.notices.seen.join("\n")))
+    }
+
+    /// Waits for a line on standard error.
+    #[track_caller]
+    fn expect_notice(&mut self, text: &str) -> String {
+        self.notices.expect(text).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
@@ -271,18 +298,18 @@ fn changes_of_the_cluster_are_shown_as_they_happen_also_across_restarts() {
     cluster.http().post(POLICIES, &policy("mine", 2)).unwrap().expect_success();
     watching.expect("retries: 5 → 2");
     cluster.kill(Component::ApiServer);
-    watching.expect("disconnected: the cluster at");
+    watching.expect_notice("disconnected: the cluster at");
     cluster.start_again(Component::ApiServer);
-    watching.expect("reconnected:");
+    watching.expect_notice("reconnected:");
     cluster.http().patch(&format!("{POLICIES}/mine"), &json!({"spec": {"retries": 7}})).unwrap().expect_success();
     watching.expect("retries: 2 → 7");
     cluster.http().delete(&format!("{POLICIES}/mine")).unwrap().expect_success();
     watching.expect("retries: 7 → 5");
     // A new kind is followed, and removed with its CRD.
-    cluster.kubectl(&["delete", "crd", "retrypolicies.example.io", "--timeout=60s"]);
-    watching.expect("retrypolicies.example.io were removed");
+    cluster.kubectl(&["delete", "crd", "retrypolicies.example.io", "--timeout=180s"]);
+    watching.expect_notice("retrypolicies.example.io were removed");
     open_bakery(&cluster);
-    watching.expect("retrypolicies.example.io are installed, and now watched");
+    watching.expect_notice("retrypolicies.example.io are installed, and now watched");
     watching.expect("RetryPolicy/infra/be-patient");
 }
 
@@ -293,5 +320,4 @@ fn an_interrupt_ends_watching_at_once() {
     let status = Command::new("kill").args(["-INT", &watching.child.id().to_string()]).status().unwrap();
     assert!(status.success());
     assert_eq!(watching.child.wait().unwrap().code(), Some(0));
-    std::io::stderr().flush().unwrap();
 }

@@ -54,7 +54,6 @@ spec:
 fn cluster() -> Option<TestCluster> {
     let cluster = TestCluster::start()?;
     cluster.apply(TRAFFIC_POLICIES);
-    cluster.wait_for_crds();
     // A class of that controller.
     open_bakery(&cluster, POLICY);
     let class = "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {name: kgateway}\nspec: {controllerName: kgateway.dev/kgateway}\n";
