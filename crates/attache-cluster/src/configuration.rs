@@ -77,6 +77,9 @@ impl ClientOptions {
     fn kubeconfig(&self) -> Result<Option<Kubeconfig>, ClusterError> {
         let unusable = |error: KubeconfigError| ClusterError::Kubeconfig { message: error.to_string() };
         if let Some(file) = &self.kubeconfig {
+            if !file.exists() {
+                return Err(ClusterError::Kubeconfig { message: format!("there is no file `{}`", file.display()) });
+            }
             return Kubeconfig::read_from(file).map(Some).map_err(unusable);
         }
         let mut merged: Option<Kubeconfig> = None;

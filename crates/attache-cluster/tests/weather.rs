@@ -30,6 +30,16 @@ fn a_server_that_is_busy_is_asked_again() {
     let reading = read_with(&options(proxy.kubeconfig())).unwrap();
     assert_eq!(names(&reading, "HTTPRoute"), ["HTTPRoute/baker/cakes"]);
     assert_eq!(refused.load(Ordering::Relaxed), 3);
+    // Not before the time that the server names.
+    let refused = AtomicUsize::new(0);
+    let proxy = FaultProxy::start(cluster, move |path| {
+        let busy = path.contains("/httproutes") && refused.fetch_add(1, Ordering::Relaxed) < 1;
+        let body = String::from("{}");
+        if busy { Fault::Answer { status: 429, header: Some("Retry-After: 1"), body } } else { Fault::None }
+    });
+    let start = Instant::now();
+    assert_eq!(names(&read_with(&options(proxy.kubeconfig())).unwrap(), "HTTPRoute"), ["HTTPRoute/baker/cakes"]);
+    assert!(start.elapsed() >= Duration::from_secs(1));
     let proxy = FaultProxy::start(cluster, |_| Fault::Answer {
         status: 429,
         header: Some("Retry-After: 0"),
@@ -140,6 +150,26 @@ fn unusual_objects_are_read_like_others() {
     let reading = read_with(&options(cluster.kubeconfig())).unwrap();
     let expected = ["RetryPolicy/baker/be-patient", "RetryPolicy/baker/large", "RetryPolicy/baker/odd"];
     assert_eq!(names(&reading, "RetryPolicy"), expected);
+    assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+}
+
+#[test]
+fn an_annotation_of_a_megabyte_is_read_like_others() {
+    let Some(cluster) = shared() else { return };
+    // This API server takes at most 256 kB of annotations, but others need not have this limit.
+    let policy = json!({"apiVersion": "example.io/v1", "kind": "RetryPolicy",
+        "metadata": {"name": "large", "namespace": "baker", "annotations": {"note": "\"x\\".repeat(350_000)}},
+        "spec": {"retries": 1}});
+    let list = json!({"apiVersion": "example.io/v1", "kind": "RetryPolicyList", "metadata": {"resourceVersion": "1"},
+        "items": [policy]});
+    let proxy = FaultProxy::start(cluster, move |path| match path.contains("/example.io/v1/retrypolicies") {
+        true => Fault::Answer { status: 200, header: None, body: list.to_string() },
+        false => Fault::None,
+    });
+    let reading = read_with(&options(proxy.kubeconfig())).unwrap();
+    let policy = reading.objects.iter().find(|it| it.id.kind == "RetryPolicy").unwrap();
+    let note = policy.body.at(&["metadata", "annotations", "note"]).unwrap();
+    assert_eq!(note.as_str().unwrap().len(), 1_050_000);
     assert!(reading.problems.is_empty(), "{:?}", reading.problems);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_answers::{ObjectQuery, QueryError, Snapshot, is_cluster_scoped};
-use attache_cluster::{Cluster, Unseen};
+use attache_cluster::{Cluster, ClusterReading, Unseen};
 use attache_engine::kinds::{PolicyKind, built_in};
 use attache_engine::text::Reading;
 use attache_engine::{Engine, IncrementalEngine, Unknown};
@@ -58,26 +58,43 @@ impl Input {
         let (reading, kinds) = load(None, global, screen)?;
         let incremental = IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings());
         let input = Input { snapshot: Snapshot::new(Arc::clone(incremental.now()), reading.problems) };
-        screen.unknown = input.unknown(global);
+        screen.unknown = input.unknown(global, &screen.unseen);
         input.show_problems(global);
         input.warn_of_empty_namespace(global);
         Ok((input.not_empty()?, incremental))
+    }
+
+    /// Fails if nothing in a cluster could be read.
+    pub fn check_readable(reading: &ClusterReading, server: &str) -> Result<(), Failure> {
+        if !reading.objects.is_empty() || reading.unseen.is_empty() {
+            return Ok(());
+        }
+        render::unseen::show(&reading.unseen);
+        let problem = Problem::error(format!("there is nothing in the cluster at {server} that you may read"));
+        let help = "name a namespace that you may read with `-n`; docs/cluster.md has a ClusterRole that allows what is needed";
+        Err(problem.help(help).into())
     }
 
     fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let (reading, kinds) = load(about, global, screen)?;
         let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings());
         let input = Input { snapshot: Snapshot::new(Arc::new(engine), reading.problems) };
-        screen.unknown = input.unknown(global);
+        screen.unknown = input.unknown(global, &screen.unseen);
         Ok(input)
     }
 
     /// What answers depend on and the input does not contain. Objects that are not in a cluster do not exist, except
-    /// for classes and kinds.
-    fn unknown(&self, global: &Global) -> Vec<Unknown> {
+    /// for classes and kinds, and for parents that could not be read.
+    fn unknown(&self, global: &Global, unseen: &[Unseen]) -> Vec<Unknown> {
         let mut unknown = self.snapshot.engine.unknown();
-        let is_never_read = |it: &Unknown| matches!(it, Unknown::Class { .. } | Unknown::PolicyKind { .. });
-        unknown.retain(|it| !global.reads_cluster() || is_never_read(it));
+        let is_unread = |it: &Unknown| match it {
+            Unknown::Class { .. } | Unknown::PolicyKind { .. } => true,
+            Unknown::Parent { parent, .. } => unseen
+                .iter()
+                .any(|kind| kind.kind == parent.kind && !kind.seen_in.iter().any(|it| parent.namespace == it.as_str())),
+            Unknown::Grants { .. } => false,
+        };
+        unknown.retain(|it| !global.reads_cluster() || is_unread(it));
         unknown
     }
 
@@ -128,10 +145,15 @@ impl Input {
     }
 
     fn warn_of_empty_namespace(&self, global: &Global) {
-        let Some(namespace) = global.namespace.as_ref().filter(|_| !global.quiet) else { return };
-        if let Err(error) = self.snapshot.check_namespace(namespace) {
-            show(&Problem { severity: Severity::Warning, ..error.into() });
-        }
+        warn_of_empty_namespace(&self.snapshot, global);
+    }
+}
+
+/// Warns if there are no objects in the namespace of `-n`.
+pub fn warn_of_empty_namespace(snapshot: &Snapshot, global: &Global) {
+    let Some(namespace) = global.namespace.as_ref().filter(|_| !global.quiet) else { return };
+    if let Err(error) = snapshot.check_namespace(namespace) {
+        show(&Problem { severity: Severity::Warning, ..error.into() });
     }
 }
 
@@ -173,16 +195,23 @@ fn unreadable(error: &QueryError, unseen: &[Unseen]) -> Option<Problem> {
     Some(problem.help("docs/cluster.md has a ClusterRole that allows what is needed"))
 }
 
+/// Fails if nothing in a cluster could be read.
+pub fn check_readable(reading: &ClusterReading, server: &str) -> Result<(), Failure> {
+    if !reading.objects.is_empty() || reading.unseen.is_empty() {
+        return Ok(());
+    }
+    render::unseen::show(&reading.unseen);
+    let problem = Problem::error(format!("there is nothing in the cluster at {server} that you may read"));
+    let help =
+        "name a namespace that you may read with `-n`; docs/cluster.md has a ClusterRole that allows what is needed";
+    Err(problem.help(help).into())
+}
+
 fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
     if global.reads_cluster() {
         let LiveCluster { reading, cluster, interest } = read_cluster(global, about)?;
+        check_readable(&reading, cluster.server())?;
         screen.unseen = reading.unseen;
-        if reading.objects.is_empty() && !screen.unseen.is_empty() {
-            render::unseen::show(&screen.unseen);
-            let problem =
-                Problem::error(format!("there is nothing in the cluster at {} that you may read", cluster.server()));
-            return Err(problem.help("docs/cluster.md has a ClusterRole that allows what is needed").into());
-        }
         return Ok((Reading { objects: reading.objects, problems: reading.problems }, interest.kinds));
     }
     let read = || source::read_all(&global.files, global.quiet);

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 
 use crate::arguments::{Global, optional_object};
 use crate::failure::Failure;
+use crate::input::{check_readable, warn_of_empty_namespace};
 use crate::render::problem::show_some;
 use crate::render::watch::{WatchView, write_contact, write_fixed, write_watching, write_watching_cluster};
 use crate::render::{self, Screen};
@@ -99,11 +100,13 @@ impl WatchCommand {
 
     fn follow_cluster(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
         let LiveCluster { cluster, interest, mut reading } = read_cluster(global, None)?;
+        check_readable(&reading, cluster.server())?;
         let objects = Objects::new(std::mem::take(&mut reading.objects));
         let mut incremental = IncrementalEngine::new(objects, &interest.kinds, global.settings());
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
         show_some(reading.problems.iter().chain(incremental.now().problems()).filter(shown));
         render::unseen::show(&reading.unseen);
+        warn_of_empty_namespace(&Snapshot::new(Arc::clone(incremental.now()), Vec::new()), global);
         let filter = self.filter(incremental.now(), global)?;
         let mut follower = ClusterFollower::new(cluster, interest, &mut reading, incremental.now().objects());
         end_on_interrupt(follower.stopper())?;

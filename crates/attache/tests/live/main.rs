@@ -4,6 +4,7 @@
 
 mod settings;
 mod soak;
+mod weather;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -100,6 +100,58 @@ fn settings_of_another_controller_are_read_followed_and_assumed_without_permissi
     assert!(text.contains(message) && !text.contains("percentageEnabled"), "{text}");
 }
 
+/// The CRD and a policy of Istio, its root namespace, and deep merge in kgateway.
+const OTHER_SETTINGS: &str = r#"
+apiVersion: v1
+kind: Namespace
+metadata: {name: istio-system}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: istio, namespace: istio-system}
+data: {mesh: "rootNamespace: mesh-root"}
+---
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: nobody, namespace: baker}
+spec: {}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: kgateway, namespace: infra, labels: {kgateway: kgateway}}
+spec:
+  replicas: 0
+  selector: {matchLabels: {kgateway: kgateway}}
+  template:
+    metadata: {labels: {kgateway: kgateway}}
+    spec:
+      containers:
+      - name: controller
+        image: kgateway
+        env: [{name: KGW_POLICY_MERGE, value: '{"trafficPolicy":{"extProc":"DeepMerge"}}'}]
+"#;
+
+#[test]
+fn the_same_settings_are_found_in_the_cluster_and_in_files() {
+    let Some(cluster) = TestCluster::start() else { return };
+    let istio = TRAFFIC_POLICIES
+        .replace("gateway.kgateway.dev", "security.istio.io")
+        .replace("trafficpolic", "authorizationpolic")
+        .replace("TrafficPolicy", "AuthorizationPolicy")
+        .replace("v1alpha1", "v1");
+    cluster.apply(&format!("{TRAFFIC_POLICIES}\n---\n{istio}"));
+    open_bakery(&cluster, POLICY);
+    cluster.apply(OTHER_SETTINGS);
+    let file = cluster.folder().join("settings.yaml");
+    std::fs::write(&file, format!("{TRAFFIC_POLICIES}\n---\n{istio}\n---\n{POLICY}\n---\n{OTHER_SETTINGS}")).unwrap();
+    for source in [String::new(), format!(" -f {}", file.display())] {
+        let text = run(cluster.kubeconfig(), &format!("get kinds authorizationpolicy -o wide{source}"));
+        assert!(text.contains("rootNamespace: mesh-root (ConfigMap/istio-system/istio)"), "{text}");
+        let text = run(cluster.kubeconfig(), &format!("get kinds trafficpolicy -o wide{source}"));
+        assert!(text.contains("deepAtOneLevel: extProc (Deployment/infra/kgateway)"), "{text}");
+    }
+}
+
 #[test]
 fn a_question_about_one_object_asks_for_no_more_kinds_than_can_matter_to_it() {
     let Some(cluster) = ClusterOptions::new().start() else { return };
