@@ -1,13 +1,12 @@
 //! Where a policy applies, what it affects, and which policies override it where.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use attache_engine::{
-    Enforcement, Level, NodeId, NodeRef, ObjectRef, Path, PolicyId, PolicyStatus, Reach, ReachPart, Scope,
-};
+use attache_engine::{Enforcement, NodeId, NodeRef, ObjectRef, Path, PolicyId, PolicyStatus, Reach, ReachPart, Scope};
 use serde::Serialize;
 
 use crate::coverage::{RuleCounts, TargetCounts};
+use crate::descendants::node_counts;
 use crate::document::API_VERSION;
 use crate::effective::LostPath;
 use crate::error::QueryError;
@@ -16,6 +15,8 @@ use crate::scopes::ScopeDocument;
 use crate::snapshot::Snapshot;
 use crate::status::{Accepted, PolicyStatusDocument, ScopeCountsDocument, SupersededDocument, with_coverage};
 use crate::suggestions::nearest_rules;
+
+pub use crate::descendants::NodeCount;
 
 /// The policy of the question.
 #[derive(Clone, Debug)]
@@ -81,15 +82,6 @@ pub struct RuleReach {
     pub lost: Vec<LostPath>,
 }
 
-/// The number of nodes of a kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct NodeCount {
-    /// The kind: `Gateway`, `HTTPRoute rule`.
-    pub kind: String,
-    /// The number.
-    pub count: usize,
-}
-
 /// The reach of a policy, in numbers. Its cost does not depend on the number of scopes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -150,7 +142,7 @@ impl ReachDocument {
             policy: snapshot.policy_ref(policy),
             affected: snapshot.node_refs(&reach.affected),
             parts: reach.parts.iter().map(|part| ReachPartDocument::new(snapshot, reach, part)).collect(),
-            affected_counts: node_counts(snapshot, &reach.affected),
+            affected_counts: node_counts(&snapshot.engine, &reach.affected),
             status,
         }
     }
@@ -199,37 +191,4 @@ impl ReachPartDocument {
             whole_targets: snapshot.node_refs(&whole),
         }
     }
-}
-
-/// The number of nodes of each kind, the highest level first.
-pub(crate) fn node_counts<'n>(snapshot: &Snapshot, nodes: impl IntoIterator<Item = &'n NodeId>) -> Vec<NodeCount> {
-    let topology = snapshot.engine.topology();
-    let mut by_level: HashMap<(Level, &str), (NodeId, usize)> = HashMap::new();
-    // Most neighbours are alike.
-    let mut alike: Option<((Level, &str), NodeId, usize)> = None;
-    for node in nodes {
-        let key = (topology[*node].level, topology.id(snapshot.engine.objects(), *node).kind.as_str());
-        match &mut alike {
-            Some((last, _, count)) if *last == key => *count += 1,
-            _ => {
-                if let Some((key, node, count)) = alike.replace((key, *node, 1)) {
-                    by_level.entry(key).or_insert((node, 0)).1 += count;
-                }
-            }
-        }
-    }
-    if let Some((key, node, count)) = alike {
-        by_level.entry(key).or_insert((node, 0)).1 += count;
-    }
-    let mut counts: BTreeMap<String, (Level, usize)> = BTreeMap::new();
-    for ((level, _), (node, number)) in by_level {
-        // A Service that is the parent of routes has a node of another level.
-        let (highest, count) = counts.entry(snapshot.node_kind(node)).or_insert((level, 0));
-        *highest = level.min(*highest);
-        *count += number;
-    }
-    let mut counts: Vec<(Level, NodeCount)> =
-        counts.into_iter().map(|(kind, (level, count))| (level, NodeCount { kind, count })).collect();
-    counts.sort_by_key(|(level, _)| *level);
-    counts.into_iter().map(|(_, count)| count).collect()
 }

@@ -11,7 +11,7 @@ use attache_engine::{GroupKind, Object, ObjectRef, Objects, PolicyId, Problem};
 use attache_engine::{Level, NodeId, NodeRef, TargetStatus};
 use smol_str::SmolStr;
 
-use crate::descendants::Descendants;
+use crate::descendants::{Descendants, node_kind};
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
 
@@ -85,7 +85,7 @@ impl Snapshot {
             return Arc::clone(known);
         }
         let children = nodes.iter().flat_map(|node| self.engine.topology().children(*node));
-        let found = Arc::new(Descendants::new(self, children.copied()));
+        let found = Arc::new(Descendants::new(&self.engine, children.copied()));
         let mut kept = kept();
         if found.len() >= MANY_DESCENDANTS && kept.len() < MOST_KEPT {
             kept.insert(nodes.to_vec(), Arc::clone(&found));
@@ -196,14 +196,7 @@ impl Snapshot {
 
     /// The kind of a node, for a sentence: `Gateway`, `HTTPRoute rule`.
     pub(crate) fn node_kind(&self, node: NodeId) -> String {
-        let topology = self.engine.topology();
-        let kind = &topology.id(self.engine.objects(), node).kind;
-        match topology[node].level {
-            Level::Listener => format!("{kind} listener"),
-            Level::RouteRule => format!("{kind} rule"),
-            Level::BackendPort => format!("{kind} port"),
-            _ => kind.to_string(),
-        }
+        node_kind(&self.engine, node)
     }
 
     /// The reference of a policy.

@@ -10,11 +10,10 @@ use serde::Serialize;
 
 use super::About;
 use super::problems::problems;
-use crate::descendants::Descendants;
+use crate::descendants::{Descendants, NodeCount, node_counts};
 use crate::document::is_true;
 use crate::effective::{OriginDocument, origins};
 use crate::lint::FindingDocument;
-use crate::reach::{NodeCount, node_counts};
 use crate::scopes::{Focus, ScopeDocument, ScopeGroup, consumer, is_reached};
 use crate::snapshot::{Snapshot, group_kind};
 use crate::status::{ConditionDocument, documents};
@@ -146,7 +145,7 @@ impl ObjectDescription {
         let children = children(snapshot, &nodes);
         let is_namespace = nodes.iter().any(|node| topology[*node].level == Level::Namespace);
         let below = match is_namespace {
-            true => Arc::new(Descendants::new(snapshot, children.iter().copied())),
+            true => Arc::new(Descendants::new(&snapshot.engine, children.iter().copied())),
             false => snapshot.descendants(&nodes),
         };
         let focus = Focus::on(snapshot, &object);
@@ -174,7 +173,8 @@ impl ObjectDescription {
         let attached = snapshot.engine.attachments().attached().filter(|it| own.contains(&it.node));
         let attached: BTreeSet<(PolicyId, NodeId)> = attached.map(|it| (it.policy, it.node)).collect();
         let others = outcomes.keys().filter(|at| !attached.contains(at));
-        let (lower, inherited): (Vec<_>, Vec<_>) = others.partition(|(_, target)| below.contains(snapshot, *target));
+        let (lower, inherited): (Vec<_>, Vec<_>) =
+            others.partition(|(_, target)| below.contains(&snapshot.engine, *target));
         let effects = |all: Vec<&(PolicyId, NodeId)>| {
             all.into_iter().map(|at| PolicyEffect::new(snapshot, *at, outcomes.get(at))).collect()
         };
@@ -299,7 +299,7 @@ impl DescribedEffective {
             spec: effective.spec.as_ref().map(|spec| snapshot.shown_spec(&model.kind, spec)),
             origins: origins(snapshot, &effective.origins),
             applied: effective.applied.iter().map(|applied| snapshot.policy_ref(applied.policy)).collect(),
-            target_counts: node_counts(snapshot, targets),
+            target_counts: node_counts(&snapshot.engine, targets),
             whole_targets: snapshot.node_refs(&whole),
         }
     }

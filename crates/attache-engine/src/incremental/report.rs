@@ -258,7 +258,10 @@ fn add_outline(sides: &[Arc<Engine>; 2], kind: &KindDifferences, outline: &mut E
         has_one_chain(node) && !moved.contains(node) && views[1].topology.same_named(*node).next().is_none()
     };
     let refolded = kind.refolded.nodes(views[1], is, &kind.refolded_effective);
-    let (alone, parted): (Vec<NodeId>, Vec<NodeId>) = refolded.into_iter().partition(is_alone);
+    // A node can have got another chain, which was refolded, too.
+    let decided: HashSet<NodeId> = whole.iter().copied().collect();
+    let refolded = refolded.into_iter().filter(|node| !decided.contains(node));
+    let (alone, parted): (Vec<NodeId>, Vec<NodeId>) = refolded.partition(is_alone);
     whole.extend(alone.into_iter().filter(|node| is.is_effective_target(views[1], *node)));
     outline.targets.extend(changes_of_targets(views, [was, is], whole));
     outline.scopes.extend(changes_among(sides, kind, listed, &parted));

@@ -409,3 +409,16 @@ put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"n
 "#,
     );
 }
+
+#[test]
+fn a_gateway_names_a_class_that_is_similar_to_a_new_one() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g","namespace":"a"},"spec":{"gatewayClassName":"ngnix","listeners":[{"name":"http","port":80,"protocol":"HTTP"}]}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"GatewayClass","metadata":{"name":"nginx"},"spec":{"controllerName":"example.io/nginx"}}
+batch
+delete ["gateway.networking.k8s.io","GatewayClass","","nginx"]
+"#,
+    );
+}
