@@ -81,13 +81,15 @@ fn a_kind_that_may_be_listed_in_one_namespace_is_shown_for_it() {
     });
     let text = run(&user.kubeconfig, "describe httproute/cakes -n baker");
     assert!(text.starts_with("HTTPRoute/baker/cakes"), "{text}");
+    assert!(text.contains("Gateway/infra/shop is not in the input"), "{text}");
+    // Text names some of the kinds, JSON all.
+    let text = run(&user.kubeconfig, "describe httproute/cakes -n baker -o json");
     assert!(text.contains("you may list httproutes.gateway.networking.k8s.io only in `baker`"), "{text}");
     assert!(text.contains("you may not list gateways.gateway.networking.k8s.io"), "{text}");
-    assert!(text.contains("Gateway/infra/shop is not in the input"), "{text}");
     let mut watching = Watching::start_as(&user.kubeconfig, &["-A"]);
     assert!(watching.child.try_wait().unwrap().is_none());
     let seen = watching.notices.seen.join("\n");
-    assert!(seen.contains("you may list httproutes.gateway.networking.k8s.io only in `baker`"), "{seen}");
+    assert!(seen.contains("warning: you may not list networkpolicies.networking.k8s.io"), "{seen}");
 }
 
 #[test]
