@@ -73,7 +73,7 @@ pub struct RequirementLabels {
 /// An object by which the API server finds the controller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RegistrationLabels {
-    /// Its kind and name.
+    /// `KIND/NAME`.
     pub object: String,
 }
 

@@ -110,7 +110,7 @@ impl DesiredConfiguration {
             context.metrics.registration_failed.get_or_create(&labels).set(i64::from(written.is_err()));
             if let Err(error) = written {
                 failures.push(format!(
-                    "cannot write the {object}: {error}. If it was deleted, `helm upgrade` or `kubectl apply` creates it again"
+                    "cannot write {object}: {error}. If it was deleted, `helm upgrade` or `kubectl apply` creates it again"
                 ));
             }
         };
@@ -120,13 +120,13 @@ impl DesiredConfiguration {
             // The configuration, and the manager of its fields, are called like the Service.
             let name = context.options.service.as_str();
             let applied = configurations.patch(name, &PatchParams::apply(name).force(), &patch).await;
-            finish(&format!("ValidatingWebhookConfiguration {name}"), applied.map(|_| ()));
+            finish(&format!("ValidatingWebhookConfiguration/{name}"), applied.map(|_| ()));
         }
         if context.options.api_listen.is_some() {
             let services: Api<APIService> = Api::all(context.client.clone());
             let patch = Patch::Merge(json!({"spec": {"caBundle": bundle}}));
             let patched = services.patch(API_SERVICE, &PatchParams::default(), &patch).await;
-            finish(&format!("APIService {API_SERVICE}"), patched.map(|_| ()));
+            finish(&format!("APIService/{API_SERVICE}"), patched.map(|_| ()));
         }
         failures
     }

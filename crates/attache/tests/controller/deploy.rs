@@ -196,7 +196,7 @@ fn the_controller_works_with_the_permissions_of_its_service_account() {
 
 /// The controller may not create the ValidatingWebhookConfiguration. It says that it is missing.
 fn a_deleted_webhook_is_noticed(release: &Release, controller: &Controller) {
-    let failed = || controller.metric("attache_registration_failed{object=\"ValidatingWebhookConfiguration attache\"");
+    let failed = || controller.metric("attache_registration_failed{object=\"ValidatingWebhookConfiguration/attache\"");
     assert_eq!(failed(), 0.0);
     release.cluster.http().delete(WEBHOOK).unwrap().expect_success();
     eventually("a metric says so", || failed() == 1.0);
