@@ -24,10 +24,14 @@ fn storm(http: &HttpClient, seed: usize, pause: Duration, stop: &AtomicBool, cha
             if number.is_multiple_of(5) { json!({"overrides": {"color": number}}) } else { json!({"color": number}) };
         let body: Value = serde_json::from_str(&policy("ColorPolicy", "storm", &name, target, color)).unwrap();
         let path = format!("{POLICIES}/{name}");
-        let answer = match number % 4 {
+        // Each time it is the turn of a policy, something else happens to it.
+        let turn = number / (7 * 20);
+        let answer = match (number + turn) % 4 {
             0 => http.delete(&path),
-            1 => http.patch(&path, &json!({"spec": body["spec"]})),
-            _ => http.post(POLICIES, &body),
+            _ => match http.post(POLICIES, &body) {
+                Ok(answer) if answer.status == 409 => http.patch(&path, &json!({"spec": body["spec"]})),
+                answer => answer,
+            },
         };
         if answer.is_ok_and(|answer| answer.status < 300) {
             changes.fetch_add(1, Ordering::Relaxed);
@@ -77,6 +81,7 @@ fn after_crashes_the_statuses_are_those_of_a_fresh_computation() {
                 // Also if this thread panics: a scope waits for its threads.
                 let _stopping = StopOnDrop(&stop);
                 std::thread::sleep(Duration::from_secs(2));
+                eventually("policies change", || changes.load(Ordering::Relaxed) >= 20);
                 match fault {
                     "leader" => {
                         let leader = controllers.iter().position(is_leader).unwrap_or_default();
