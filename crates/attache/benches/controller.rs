@@ -1,6 +1,7 @@
 //! The controller on a real API server: memory, CPU, and the time from a change to its effect.
 //!
-//! `cargo bench -p attache --bench controller` prints a table. `ROUTES=1000` chooses the size.
+//! `cargo bench -p attache --bench controller` prints a table. `ROUTES=1000` chooses the size. With `STATUS=off` no statuses are
+//! written, which takes long in a large cluster.
 
 #![allow(clippy::unwrap_used)]
 
@@ -42,12 +43,17 @@ fn main() {
     world::install_crds(&cluster);
     create_namespace(&cluster);
     size.fill(&cluster);
-    let kind = json!({"group": "bench.io", "kind": "P0Policy", "targets": ["Gateway", "Route"]});
+    let writes = std::env::var("STATUS").as_deref() != Ok("off");
+    let write = if writes { "All" } else { "None" };
+    let kind =
+        json!({"group": "bench.io", "kind": "P0Policy", "targets": ["Gateway", "Route"], "status": {"write": write}});
     let kind = json!({"apiVersion": "attache.dev/v1alpha1", "kind": "PolicyKind",
         "metadata": {"name": "p0policies.bench.io"}, "spec": kind});
     cluster.apply(&kind.to_string());
 
-    write_all(&cluster);
+    if writes {
+        write_all(&cluster);
+    }
     let start = Instant::now();
     let controller = Controller::spawn(&cluster, cluster.kubeconfig(), &[]);
     wait_until(|| controller.get("/readyz").is_some_and(|(status, _)| status == 200));
@@ -66,11 +72,13 @@ fn main() {
         });
     }
     show_memory(&controller, "after these changes");
-    let mut times = status_times(&cluster, &size);
-    show_times("change to written status", &mut times);
-    let queued = controller.metric("attache_status_queue");
-    println!("statuses that wait: {queued}");
-    show_neighbours(&cluster, &size, &controller);
+    if writes {
+        let mut times = status_times(&cluster, &size);
+        show_times("change to written status", &mut times);
+        let queued = controller.metric("attache_status_queue");
+        println!("statuses that wait: {queued}");
+        show_neighbours(&cluster, &size, &controller);
+    }
     drop(controller);
     let mut times = snapshot_times(&cluster, &size);
     show_times("change to snapshot", &mut times);
