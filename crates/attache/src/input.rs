@@ -64,17 +64,6 @@ impl Input {
         Ok((input.not_empty()?, incremental))
     }
 
-    /// Fails if nothing in a cluster could be read.
-    pub fn check_readable(reading: &ClusterReading, server: &str) -> Result<(), Failure> {
-        if !reading.objects.is_empty() || reading.unseen.is_empty() {
-            return Ok(());
-        }
-        render::unseen::show(&reading.unseen);
-        let problem = Problem::error(format!("there is nothing in the cluster at {server} that you may read"));
-        let help = "name a namespace that you may read with `-n`; docs/cluster.md has a ClusterRole that allows what is needed";
-        Err(problem.help(help).into())
-    }
-
     fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let (reading, kinds) = load(about, global, screen)?;
         let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings());
