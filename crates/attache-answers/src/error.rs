@@ -186,9 +186,13 @@ fn near_or(near: &[impl fmt::Display], otherwise: impl FnOnce() -> String) -> St
 /// Unambiguous names of objects: with the group if two kinds have the same name.
 fn distinct(objects: &[ObjectRef]) -> Vec<String> {
     let same_group = objects.windows(2).all(|pair| pair[0].group == pair[1].group);
-    let name = |id: &ObjectRef| match same_group {
-        true => id.to_string(),
-        false => format!("{}{}", qualified(&id.group, &id.kind), &id.to_string()[id.kind.len()..]),
+    let name = |id: &ObjectRef| {
+        let name = id.to_string();
+        // The name may have the group already.
+        match name.strip_prefix(id.kind.as_str()).filter(|rest| !same_group && rest.starts_with('/')) {
+            Some(rest) => qualified(&id.group, &id.kind) + rest,
+            None => name,
+        }
     };
     objects.iter().map(name).collect()
 }

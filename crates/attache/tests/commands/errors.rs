@@ -1,4 +1,4 @@
-use super::run;
+use super::{run, run_with};
 
 #[test]
 fn no_input() {
@@ -53,4 +53,14 @@ fn a_format_with_a_typo() {
 #[test]
 fn errors_in_colour() {
     insta::assert_snapshot!(run("attache topology httproute/caeks -f examples/bakery --color always"));
+}
+
+#[test]
+fn policies_of_two_kinds_with_one_name() {
+    let policies = "
+{apiVersion: kuadrant.io/v1, kind: RateLimitPolicy, metadata: {name: limits, namespace: shop}, spec: {}}
+---
+{apiVersion: gateway.nginx.org/v1alpha1, kind: RateLimitPolicy, metadata: {name: limits, namespace: shop}, spec: {}}
+";
+    insta::assert_snapshot!(run_with("attache describe ratelimitpolicy/limits -n shop -f -", policies));
 }
