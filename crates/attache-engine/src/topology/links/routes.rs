@@ -240,7 +240,8 @@ impl<'o> RouteView<'o> {
         let is_served = |hostname: &str| topology.serves(node, listener, hostname);
         let mut hostnames = self.hostnames().peekable();
         match hostnames.peek() {
-            None => is_served(listener.hostname),
+            // It has the hostname of the listener, which no other listener can take.
+            None => true,
             Some(_) => hostnames.any(|hostname| narrower(hostname, listener.hostname).is_some_and(is_served)),
         }
     }
