@@ -96,3 +96,54 @@ impl Fold<'_> {
         BlockSource(self.steps.len() as u32 - 1)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::ReportedOrigin;
+    use crate::fixture::{engine, kind, node, policy};
+
+    const GATEWAY: &str = "
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: g, namespace: default}
+spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: HTTP}, {name: b, port: 81, protocol: HTTP}]}
+---
+";
+    const KIND: &str = "hierarchy: [Gateway, Listener], targets: [Gateway], effectiveTarget: Listener, class: Inherited, \
+        sameLevel: OldestWins, strategies: [shallow], rules: [\"all.*\", \"ports[*].set.*\"], keys: {ports: port}, \
+        perPort: {list: ports, port: port, replaces: all, reportedAs: portPolicy}";
+
+    /// What the controller reports of a listener: path and policy, and whether it is in force.
+    fn reported(policies: &str, listener: &str) -> Vec<String> {
+        let engine = engine(&[GATEWAY, &kind(KIND), policies].concat());
+        let (model, view) = (&engine.models()[0], engine.view());
+        let node = node(&engine, &format!("Gateway/default/g#{listener}"));
+        let chain = model.chains_at(view, node).first().unwrap().0;
+        let text = |it: ReportedOrigin| {
+            format!("{} {} {}", it.origin.path, engine.policy_id(it.origin.policy).name, it.in_force)
+        };
+        model.reported(view, chain).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn settings_for_all_ports_are_reported_on_each_listener() {
+        let policies = policy("x", "Gateway/g", "ports: [{port: 80, set: {color: red}}]");
+        assert_eq!(reported(&policies, "a"), ["portPolicy[80] x true"]);
+        assert_eq!(reported(&policies, "b"), ["portPolicy[80] x false"]);
+    }
+
+    #[test]
+    fn an_item_is_of_the_first_policy_that_has_it_and_what_it_replaces_is_not_in_force() {
+        let x = policy("x", "Gateway/g", "all: {color: red}, ports: [{port: 81, set: {size: 1}}]");
+        let y = policy("y", "Gateway/g", "all: {size: 2}, ports: [{port: 81, set: {color: blue}}]");
+        let policies = x + &y;
+        assert_eq!(reported(&policies, "a"), ["portPolicy[81] x false"]);
+        assert_eq!(reported(&policies, "b"), ["all.color x false", "all.size y false", "portPolicy[81] x true"]);
+    }
+
+    #[test]
+    fn policies_without_settings_for_ports_have_nothing_to_report() {
+        assert!(reported(&policy("x", "Gateway/g", "all: {color: red}"), "a").is_empty());
+    }
+}

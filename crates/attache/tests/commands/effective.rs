@@ -106,3 +106,8 @@ fn policies_that_no_request_meets() {
     insta::assert_snapshot!(run(effective));
     insta::assert_snapshot!("policies_that_no_request_meets_as_json", run(&format!("{effective} -o json")));
 }
+
+#[test]
+fn what_the_controller_reports_for_other_ports_is_not_in_force() {
+    insta::assert_snapshot!(run("attache effective -o json -f crates/attache/tests/input/per-port.yaml"));
+}
