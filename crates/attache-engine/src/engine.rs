@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::attachment::{self, AttachmentError, Attachments, Refusal};
+use crate::attachment::{self, Attachment, AttachmentError, Attachments, Refusal};
 use crate::engine_parts::EngineParts;
 use crate::engine_view::EngineView;
 use crate::kinds::{DictatedBy, KindId, PolicyKind, Registry, Settings};
@@ -211,10 +211,10 @@ impl Engine {
     pub fn refusals(&self, policy: PolicyId) -> Vec<Refusal> {
         let attached = self.parts.attachments.for_policy(policy);
         let mut conflicts: Vec<Refusal> = self
-            .rivals(policy)
-            .map(|(node, winner)| {
-                let target = self.view().node_ref(node);
-                let error = AttachmentError::Conflicted { winner: self.policy_id(winner).clone(), target };
+            .rejections(policy)
+            .map(|(node, rival)| {
+                let (target, at) = (self.view().node_ref(node), self.view().node_ref(rival.node));
+                let error = AttachmentError::Conflicted { winner: self.policy_id(rival.policy).clone(), target, at };
                 Refusal { policy, target: None, error: Box::new(error) }
             })
             .collect();
@@ -224,9 +224,14 @@ impl Engine {
 
     /// The nodes at which a policy is rejected because of another policy, and that policy.
     pub fn rivals(&self, policy: PolicyId) -> impl Iterator<Item = (NodeId, PolicyId)> {
+        self.rejections(policy).map(|(node, rival)| (node, rival.policy))
+    }
+
+    /// The nodes at which a policy is rejected, and the policies that it conflicts with, there or at another target.
+    pub(crate) fn rejections(&self, policy: PolicyId) -> impl Iterator<Item = (NodeId, &Attachment)> {
         let rejected = self.stacks_of(policy).flat_map(|stack| &stack.rejected);
         let own = rejected.filter(move |it| it.attachment.policy == policy);
-        own.flat_map(|it| it.rivals.iter().map(|rival| (it.attachment.node, rival.policy)))
+        own.flat_map(|it| it.rivals.iter().map(|rival| (it.attachment.node, rival)))
     }
 
     /// The stacks that contain a policy, each once.

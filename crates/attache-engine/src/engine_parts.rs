@@ -37,7 +37,8 @@ impl EngineParts {
     }
 
     pub fn stack_builder(&self) -> StackBuilder<'_> {
-        StackBuilder { objects: &self.objects, kinds: &self.kinds, policies: &self.policies }
+        let EngineParts { objects, kinds, policies, topology, .. } = self;
+        StackBuilder { objects, kinds, policies, topology }
     }
 
     /// The stacks of a kind and of the kinds that it leads.

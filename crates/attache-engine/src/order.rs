@@ -14,7 +14,7 @@ use crate::kinds::{Conflicts, KindId, Pattern, PatternFit, PolicyKind, Registry,
 use crate::object::Objects;
 use crate::policy::{Policies, Policy};
 use crate::problem::{Problem, ProblemCode};
-use crate::topology::{NodeId, NodeMap};
+use crate::topology::{Level, NodeId, NodeMap, Topology};
 use crate::value::{Segment, Value};
 
 /// The policies of one kind on one node.
@@ -101,6 +101,7 @@ pub(crate) struct StackBuilder<'a> {
     pub objects: &'a Objects,
     pub kinds: &'a Registry,
     pub policies: &'a Policies,
+    pub topology: &'a Topology,
 }
 
 impl StackBuilder<'_> {
@@ -204,7 +205,8 @@ impl StackBuilder<'_> {
             stacks.values_mut().flat_map(|stack| std::mem::take(&mut stack.accepted)).collect();
         all.sort_by(|a, b| self.compare(a, b).then(a.node.cmp(&b.node)));
         for of_one in all.chunk_by(|a, b| a.policy == b.policy) {
-            let rivals = of_one.iter().flat_map(|attachment| {
+            let can_conflict = |it: &&Attachment| !kind.order.conflicts_if_used || self.is_used(it.node);
+            let rivals = of_one.iter().filter(can_conflict).flat_map(|attachment| {
                 let older = stacks.get(&attachment.node).map_or(&[][..], |stack| &stack.accepted);
                 older.iter().filter(|older| self.conflict(kind, older, attachment))
             });
@@ -217,6 +219,12 @@ impl StackBuilder<'_> {
                 }
             }
         }
+    }
+
+    /// Whether requests reach a backend through a route.
+    fn is_used(self, backend: NodeId) -> bool {
+        let topology = self.topology;
+        topology.parents(backend).iter().any(|it| topology[*it].level == Level::RouteRule && topology.live(*it))
     }
 
     /// Whether two policies on one node cannot both be accepted.

@@ -83,8 +83,10 @@ pub enum AttachmentError {
     Conflicted {
         /// The policy that is attached.
         winner: ObjectRef,
-        /// What both target.
+        /// Where the policy is rejected.
         target: NodeRef,
+        /// What both target. A kind can reject a policy on all its targets because of one.
+        at: NodeRef,
     },
     /// The policy cannot be used at all.
     InvalidPolicy(InvalidPolicy),
@@ -308,7 +310,7 @@ impl AttachmentError {
 impl fmt::Display for AttachmentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AttachmentError::Conflicted { winner, target } => write!(f, "{winner} has attached to {target} before it"),
+            AttachmentError::Conflicted { winner, at, .. } => write!(f, "{winner} has attached to {at} before it"),
             AttachmentError::InvalidPolicy(invalid) => write!(f, "{}: {}", invalid.path, invalid.message),
             AttachmentError::NoTarget => f.write_str("it names no target"),
             AttachmentError::MixedTargets { policy_kind, alone, other } => {

@@ -28,6 +28,9 @@ pub(super) fn check_changes(context: &UpdateContext<'_>, objects: &Objects) -> R
     if context.changes.iter().any(can_change_routes) && uses(|kind| kind.targets.own_paths) {
         return Err(NeedsRebuild::SharedPaths);
     }
+    if context.changes.iter().any(can_change_backends) && uses(|kind| kind.order.conflicts_if_used) {
+        return Err(NeedsRebuild::UsedBackends);
+    }
     context.changes.iter().try_for_each(|change| check_change(context, objects, change))
 }
 
@@ -37,6 +40,13 @@ fn can_change_routes(change: &ObjectChange) -> bool {
     let level = api::level(&id.group, &id.kind);
     change.fields.any()
         && matches!(level, Level::GatewayClass | Level::Gateway | Level::ListenerSet | Level::Namespace | Level::Route)
+}
+
+/// Whether a change can concern the backends that routes lead to.
+fn can_change_backends(change: &ObjectChange) -> bool {
+    let id = change.reference();
+    let is_backend = api::level(&id.group, &id.kind) == Level::Backend;
+    can_change_routes(change) || change.fields.any() && (is_backend || id.kind == "ReferenceGrant")
 }
 
 fn check_change(context: &UpdateContext<'_>, objects: &Objects, change: &ObjectChange) -> Result<(), NeedsRebuild> {

@@ -32,6 +32,10 @@ document! {
         #[field("rejectedFrom", default = RejectedFrom::Target)]
         pub rejected_from: RejectedFrom,
 
+        /// Whether policies conflict only on backends that routes lead to. Needs `rejectedFrom: EveryTarget`.
+        #[field("conflictsIfUsed")]
+        pub conflicts_if_used: bool,
+
         /// What decides before age, the first first. For `accumulate` it decides before the level as well.
         #[field("priority")]
         pub priority: OneOrMany<Priority>,

@@ -183,9 +183,10 @@ impl Engine {
                 draft.targets.insert(attachment.node);
             }
         }
-        for (node, winner) in self.rivals(policy) {
-            let target = self.view().node_ref(node);
-            let error = Box::new(AttachmentError::Conflicted { winner: self.policy_id(winner).clone(), target });
+        for (node, rival) in self.rejections(policy) {
+            let (winner, view) = (rival.policy, self.view());
+            let (target, at) = (view.node_ref(node), view.node_ref(rival.node));
+            let error = Box::new(AttachmentError::Conflicted { winner: self.policy_id(winner).clone(), target, at });
             for key in self.keys(kind, node, sets) {
                 let draft = drafts.entry(key).or_default();
                 draft.refusals.push(Refusal { policy, target: None, error: error.clone() });

@@ -32,6 +32,8 @@ pub enum NeedsRebuild {
     MergedFields,
     /// Whether a policy is attached depends on the hostnames and paths of all routes.
     SharedPaths,
+    /// Whether a policy is accepted depends on the backends that routes lead to.
+    UsedBackends,
     /// A Gateway gets another controller.
     Controllers,
     /// The first GRPCRoute is added beside HTTPRoutes, or the first HTTPRoute beside GRPCRoutes: they now compete for
@@ -55,6 +57,7 @@ impl fmt::Display for NeedsRebuild {
             NeedsRebuild::MadeSecrets => "an object that makes Secrets of listeners has changed",
             NeedsRebuild::MergedFields => "policies merge into fields of objects",
             NeedsRebuild::SharedPaths => "policies of a kind need routes with paths of their own",
+            NeedsRebuild::UsedBackends => "policies of a kind conflict only on backends that routes lead to",
             NeedsRebuild::Controllers => "a Gateway belongs to another controller than before",
             NeedsRebuild::FirstCompetingRoute => "HTTPRoutes and GRPCRoutes now compete for hostnames",
         })
