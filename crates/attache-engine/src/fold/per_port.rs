@@ -136,10 +136,10 @@ spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: HTTP}, {na
     #[test]
     fn an_item_is_of_the_first_policy_that_has_it_and_what_it_replaces_is_not_in_force() {
         let x = policy("x", "Gateway/g", "all: {color: red}, ports: [{port: 81, set: {size: 1}}]");
-        let y = policy("y", "Gateway/g", "all: {size: 2}, ports: [{port: 81, set: {color: blue}}]");
-        let policies = x + &y;
+        let z = policy("z", "Gateway/g", "all: {size: 2}, ports: [{port: 81, set: {color: blue}}]");
+        let policies = x + &z;
         assert_eq!(reported(&policies, "a"), ["portPolicy[81] x false"]);
-        assert_eq!(reported(&policies, "b"), ["all.color x false", "all.size y false", "portPolicy[81] x true"]);
+        assert_eq!(reported(&policies, "b"), ["all.color x false", "all.size z false", "portPolicy[81] x true"]);
     }
 
     #[test]
