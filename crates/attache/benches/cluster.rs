@@ -153,7 +153,7 @@ fn next_page(body: &str) -> Option<&str> {
     let head = &body[..body.floor_char_boundary(NEAR)];
     let tail = &body[body.ceil_char_boundary(body.len().saturating_sub(NEAR))..];
     let key = "\"continue\":\"";
-    let found = [head, tail].into_iter().find_map(|part| Some(part.split_once(key)?.1.split('"').next()?));
+    let found = [head, tail].into_iter().find_map(|part| part.split_once(key)?.1.split('"').next());
     found.filter(|token| !token.is_empty())
 }
 
