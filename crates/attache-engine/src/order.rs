@@ -12,7 +12,7 @@ use hashbrown::hash_map::Entry;
 use crate::attachment::Attachment;
 use crate::kinds::{Conflicts, KindId, Pattern, PatternFit, PolicyKind, Registry, RejectedFrom, SameLevel, Units};
 use crate::object::Objects;
-use crate::policy::{Policies, Policy};
+use crate::policy::{Policies, Policy, PolicyId};
 use crate::problem::{Problem, ProblemCode};
 use crate::topology::{Level, NodeId, NodeMap, Topology};
 use crate::value::{Segment, Value};
@@ -28,6 +28,14 @@ pub struct Stack {
     pub yields: Vec<(Attachment, Vec<Pattern>)>,
     /// The Namespaces to whose requests policies on the node are limited.
     pub consumers: Vec<NodeId>,
+}
+
+impl Stack {
+    /// The policies on the node, rejected ones too.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = PolicyId> {
+        let rejected = self.rejected.iter().map(|it| it.attachment.policy);
+        self.accepted.iter().map(|it| it.policy).chain(rejected)
+    }
 }
 
 /// A policy that is not accepted on a node, because it conflicts with others.

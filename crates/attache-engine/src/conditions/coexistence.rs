@@ -79,12 +79,18 @@ impl Coexistence {
 pub(super) type ChainPolicy = (PolicyId, NodeId);
 
 impl Engine {
-    /// The coexistence of every policy of some kinds that reaches a scope.
-    pub(super) fn coexistences(&self, kinds: impl Iterator<Item = KindId>) -> HashMap<PolicyId, Coexistence> {
+    /// The coexistence of the `wanted` policies of some kinds that reach a scope.
+    pub(super) fn coexistences(
+        &self,
+        kinds: impl Iterator<Item = KindId>,
+        wanted: &HashSet<PolicyId>,
+    ) -> HashMap<PolicyId, Coexistence> {
         let mut found = HashMap::new();
         for model in kinds.filter_map(|kind| self.model(kind)) {
             for &(chain, _) in model.scope_counts(self.view()) {
-                self.coexist(model, chain, &mut found);
+                if accepted_in_chain(model, chain).any(|(policy, _)| wanted.contains(&policy)) {
+                    self.coexist(model, chain, &mut found);
+                }
             }
         }
         found
@@ -97,7 +103,7 @@ impl Engine {
             let at = effective.outcomes.binary_search_by_key(policy, |(policy, _)| *policy);
             at.is_ok_and(|at| effective.outcomes[at].1.contributes)
         };
-        let policies = chain_policies(model, chain);
+        let policies: Vec<ChainPolicy> = accepted_in_chain(model, chain).collect();
         let requested = self.requested_merge(model, &policies);
         let is_in_force = |policy: &PolicyId| contributes(policy) || requested.contains(policy);
         let rivals = rivals(effective);
@@ -186,11 +192,9 @@ fn rivals(effective: &EffectivePolicy) -> HashMap<PolicyId, HashSet<PolicyId>> {
 }
 
 /// The accepted policies of a chain, lowest first.
-fn chain_policies(model: &Model, chain: ChainId) -> Vec<ChainPolicy> {
-    let mut policies = Vec::new();
-    for node in model.links(chain).filter_map(Link::node) {
-        let stack = model.stack(node).into_iter().flat_map(|stack| &stack.accepted).filter(|it| !it.is_absent());
-        policies.extend(stack.map(|attachment| (attachment.policy, node)));
-    }
-    policies
+fn accepted_in_chain(model: &Model, chain: ChainId) -> impl Iterator<Item = ChainPolicy> {
+    model.links(chain).filter_map(Link::node).flat_map(|node| {
+        let accepted = model.stack(node).into_iter().flat_map(|stack| &stack.accepted);
+        accepted.filter(|it| !it.is_absent()).map(move |attachment| (attachment.policy, node))
+    })
 }

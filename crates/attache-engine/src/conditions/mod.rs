@@ -18,6 +18,8 @@ mod target_reports;
 
 use std::collections::BTreeSet;
 
+use hashbrown::HashSet;
+
 use crate::attachment::RejectionReason;
 use crate::engine::Engine;
 use crate::kinds::{ConditionTemplate, KindId, PolicyKind, PolicyRelations};
@@ -69,11 +71,12 @@ enum Relations {
 }
 
 impl Engine {
-    /// What the status of each policy reports.
+    /// What the status of each policy reports. Chains without any of the policies are skipped.
     pub fn policy_reports(&self, statuses: &[PolicyStatus]) -> Vec<PolicyReport> {
+        let wanted: HashSet<PolicyId> = statuses.iter().map(|status| status.policy).collect();
         let kinds: BTreeSet<KindId> =
             statuses.iter().map(|status| self.kinds().leader(self.policy(status.policy).kind)).collect();
-        let met = self.coexistences(kinds.iter().copied());
+        let met = self.coexistences(kinds.iter().copied(), &wanted);
         let by_targets = kinds.into_iter().filter(|kind| has_target_relations(self.kinds().get(*kind)));
         let by_targets = self.target_relations(by_targets);
         let details = self.policy_details(statuses);
@@ -214,7 +217,7 @@ impl Engine {
     }
 }
 
-fn has_target_relations(kind: &PolicyKind) -> bool {
+pub(crate) fn has_target_relations(kind: &PolicyKind) -> bool {
     kind.status.relations == PolicyRelations::Targets
 }
 

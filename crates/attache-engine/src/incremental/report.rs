@@ -15,8 +15,10 @@ use crate::change::{
     AffectedObjects, AffectedTargets, EffectiveChange, EffectiveOutline, Impact, StatusChange, TargetChange,
     changes_at, changes_of_targets, effective_changes, status_changes, target_changes,
 };
+use crate::conditions::has_target_relations;
 use crate::engine::Engine;
 use crate::model::RefCounts;
+use crate::object::ObjectRef;
 use crate::policy::PolicyId;
 use crate::topology::{NeedsRebuild, NodeId};
 
@@ -145,6 +147,29 @@ impl Report {
         let mut changed: Vec<StatusChange> = changed.collect();
         changed.sort_by(|a, b| a.policy.cmp(&b.policy));
         changed
+    }
+
+    /// The policies whose report ([`Engine::policy_reports`]) can differ: existing and removed ones. `None` if every report can
+    /// differ. A report can say which generation of a policy it is about, even if nothing else changes: such a policy is not
+    /// among them.
+    pub fn reported_policies(&self) -> Option<BTreeSet<ObjectRef>> {
+        let Comparison::Updated { sides, differences, .. } = &self.comparison else { return None };
+        if differences.touches_all {
+            return None;
+        }
+        let (mut found, mut whole_kinds) = (BTreeSet::new(), BTreeSet::new());
+        for engine in sides {
+            for policy in &differences.touched {
+                let Some(it) = engine.parts().policies.get(*policy) else { continue };
+                found.insert(engine.policy_id(*policy).clone());
+                if has_target_relations(engine.kinds().get(it.kind)) {
+                    whole_kinds.insert(it.kind);
+                }
+            }
+            let related = engine.policies().filter(|(_, it)| whole_kinds.contains(&it.kind));
+            found.extend(related.map(|(policy, _)| engine.policy_id(policy).clone()));
+        }
+        Some(found)
     }
 
     /// The targets whose affecting policies changed, sorted.

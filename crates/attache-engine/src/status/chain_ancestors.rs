@@ -41,12 +41,18 @@ impl<'a, 't> ChainAncestorFinder<'a, 't> {
     pub fn find(mut self, is_wanted: impl Fn(ChainId) -> bool) -> ChainAncestors {
         let (model, view) = (self.model, self.view);
         let mut seen: HashSet<(SetId, AncestorSetId)> = HashSet::new();
+        let mut has_wanted: HashMap<SetId, bool> = HashMap::new();
         for (target, set) in model.targets_with_sets(view) {
             if set == SetId::ROOT {
                 continue;
             }
-            let above = self.sets.at(target);
             let chains = model.chain_set(set);
+            // Most targets share their set with others, and few sets have a wanted chain if few policies are asked for.
+            let has_wanted = has_wanted.entry(set).or_insert_with(|| chains.iter().any(|(chain, _)| is_wanted(*chain)));
+            if !*has_wanted {
+                continue;
+            }
+            let above = self.sets.at(target);
             let is_simple = chains.len() == 1 || self.sets.get(above).len() <= 1;
             if !seen.insert((set, above)) && is_simple {
                 continue;

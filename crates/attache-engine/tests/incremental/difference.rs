@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use attache_engine::lint::{Finding, FindingKey, lint};
 use attache_engine::{EffectivePolicy, Engine, Leaf, LeafPath, Report, ScopeRef};
-use attache_engine::{GroupKind, NodeRef, ObjectRef, Path, PolicyStatus, Segment, Value};
+use attache_engine::{
+    GroupKind, NodeRef, ObjectRef, Path, PolicyReport, PolicyStatus, Segment, StatusCondition, Value,
+};
 
 /// Everything that a report covers, by name.
 #[derive(Debug, Default)]
@@ -13,6 +15,8 @@ pub struct Facts {
     /// Several if nodes share a name.
     scopes: BTreeMap<ScopeKey, BTreeSet<InForce>>,
     policies: BTreeMap<ObjectRef, String>,
+    /// The conditions of each policy, over all ancestors and for each.
+    reports: BTreeMap<ObjectRef, String>,
     targets: BTreeMap<NodeRef, BTreeSet<ObjectRef>>,
     /// With the number of occurrences.
     findings: BTreeMap<FindingKey, usize>,
@@ -45,8 +49,13 @@ impl Facts {
         // A scope without effective policies is equivalent to none.
         let nothing = BTreeSet::from([InForce::default()]);
         facts.scopes.retain(|_, it| *it != nothing);
-        for status in engine.policy_statuses() {
-            facts.policies.insert(engine.policy_id(status.policy).clone(), show(engine, &status));
+        let statuses = engine.policy_statuses();
+        for (status, report) in statuses.iter().zip(engine.policy_reports(&statuses)) {
+            let policy = engine.policy_id(status.policy).clone();
+            let alone = engine.policy_reports(std::slice::from_ref(status)).remove(0);
+            assert_eq!(alone, report, "the report of {policy} alone, and among those of all policies");
+            facts.policies.insert(policy.clone(), show(engine, status));
+            facts.reports.insert(policy, show_report(report));
         }
         for status in engine.target_statuses() {
             let policies = status.affected_by.iter().map(|policy| engine.policy_id(*policy).clone());
@@ -91,10 +100,25 @@ fn show(engine: &Engine, it: &PolicyStatus) -> String {
     format!("{:?} {:?} {:?} by {by:?}: {}", it.refused, it.enforcement, it.scopes, it.message())
 }
 
+fn show_report(report: PolicyReport) -> String {
+    // The generation of a policy changes with its content, or without.
+    let conditions = |conditions: Vec<StatusCondition>| -> Vec<StatusCondition> {
+        conditions.into_iter().map(|it| StatusCondition { observed_generation: None, ..it }).collect()
+    };
+    let ancestors = report.ancestors.into_iter().map(|(ancestor, of)| (ancestor.ancestor.to_string(), conditions(of)));
+    format!("{:?} {:?}", conditions(report.conditions), ancestors.collect::<Vec<_>>())
+}
+
 /// Compares a report with the actual differences.
 pub fn compare(report: &Report, before: &Facts, after: &Facts) -> Result<(), String> {
     scopes(report, before, after)?;
     policies(report, before, after)?;
+    if let Some(told) = report.reported_policies() {
+        let differing = changed(&before.reports, &after.reports);
+        if let Some((policy, was, is)) = differing.into_iter().find(|(policy, ..)| !told.contains(policy)) {
+            return Err(format!("the report of {policy} differs, but is not announced:\n  {was:?}\n  {is:?}"));
+        }
+    }
     let changes = report.changes();
     findings("new findings", &changes.new_findings, &after.findings, &before.findings)?;
     findings("fixed findings", &changes.fixed_findings, &before.findings, &after.findings)?;

@@ -8,12 +8,13 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::KindDifferences;
 use super::contributions::{ContributionDeltas, ContributionQuery};
-use crate::chain::{ChainId, SetId};
+use crate::chain::{ChainId, Link, SetId};
 use crate::change::{changes_at, leaf_changes};
 use crate::engine_view::EngineView;
 use crate::fold::EffectivePolicy;
 use crate::incremental::update::{KindUpdate, RefoldedChains};
 use crate::model::{Model, NodeUpdate, RefCounts, UpdateCause};
+use crate::order::Stack;
 use crate::policy::PolicyId;
 use crate::tally::{Tallies, policy_tally};
 use crate::topology::{Node, NodeId};
@@ -46,7 +47,7 @@ pub(super) struct ComparedKind {
     pub policies: BTreeSet<PolicyId>,
     /// The policies whose tally differs in something else, so that their status can differ.
     pub candidates: BTreeSet<PolicyId>,
-    /// The policies of all chains whose effective policy, or number of scopes, can differ.
+    /// The policies in the chains of updated targets, and in refolded chains.
     pub touched: BTreeSet<PolicyId>,
     /// Whether the effective policy of any scope differs.
     pub has_effective: bool,
@@ -96,14 +97,10 @@ impl<'e> KindComparison<'e> {
     ) -> ComparedKind {
         let KindUpdate { model, nodes, refolded } = update;
         let targets = self.targets(&nodes);
+        let touched = self.touched_policies(&targets, &refolded);
         let tallies_before = self.before.model.tallies(self.before.view);
         let (mut tallies, mut policies) = (tallies_before.clone(), BTreeSet::new());
         let stayed = self.count_outcomes(&targets, &refolded, ref_counts, &mut tallies, &mut policies);
-        let refolded_policies = refolded.chains.iter().flat_map(|chain| {
-            let sides = [self.before, self.after].into_iter();
-            sides.flat_map(|side| side.effective(*chain).outcomes.iter().map(|(policy, _)| *policy))
-        });
-        let touched = policies.iter().copied().chain(refolded_policies).collect();
         let mut candidates = BTreeSet::new();
         policies.retain(|policy| {
             let (was, is) = (policy_tally(tallies_before, *policy), policy_tally(&tallies, *policy));
@@ -128,6 +125,18 @@ impl<'e> KindComparison<'e> {
             recontributed.count(self, deltas);
         }
         ComparedKind { differences, tallies, policies, candidates, touched, has_effective }
+    }
+
+    /// The policies in the chains of updated targets, and in refolded chains, before and after.
+    fn touched_policies(&self, targets: &[TargetUpdate<'_>], refolded: &RefoldedChains) -> BTreeSet<PolicyId> {
+        let sets: HashSet<SetId> =
+            targets.iter().flat_map(|it| [it.update.before, it.update.after]).flatten().collect();
+        let in_sets = sets.iter().flat_map(|set| self.after.model.chains_in_set(*set)).map(|(chain, _)| *chain);
+        let chains: HashSet<ChainId> = in_sets.chain(refolded.chains.iter().copied()).collect();
+        let links = chains.iter().flat_map(|chain| self.after.model.links(*chain));
+        let nodes: HashSet<NodeId> = links.filter_map(Link::node).collect();
+        let stacks = nodes.iter().flat_map(|node| [self.before, self.after].map(|side| side.model.stack(*node)));
+        stacks.flatten().flat_map(Stack::policies).collect()
     }
 
     /// The updated nodes that were or are effective targets.

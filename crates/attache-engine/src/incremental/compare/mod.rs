@@ -19,6 +19,8 @@ use crate::change::same_status;
 use crate::engine::Engine;
 use crate::engine_view::EngineView;
 use crate::model::{Model, RefCounts};
+use crate::object::ObjectId;
+use crate::order::Stack;
 use crate::policy::PolicyId;
 use crate::status::PolicyStatus;
 use crate::topology::NodeId;
@@ -35,10 +37,13 @@ pub(super) struct Differences {
     pub has_effective: bool,
     /// The policies whose status differs.
     pub policies: BTreeSet<PolicyId>,
-    /// The policies of all chains whose effective policy, or number of scopes, can differ.
-    pub touched: BTreeSet<PolicyId>,
     /// Further policies whose status can differ. [`Differences::add_policies`] compares them.
     candidates: BTreeSet<PolicyId>,
+    /// The policies in chains that were added, removed or refolded at an effective target, those that were reattached, and
+    /// those on objects that were relinked.
+    pub touched: BTreeSet<PolicyId>,
+    /// Whether the report of every policy can differ.
+    pub touches_all: bool,
     /// The nodes above all routes whose affecting policies changed. `None` if contributions are not counted.
     pub targets: Option<Vec<TargetContributors>>,
 }
@@ -72,6 +77,7 @@ impl Differences {
     pub fn add_policies(&mut self, engines: [&Engine; 2], more: impl Iterator<Item = PolicyId>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.extend(more);
+        self.touched.extend(&candidates);
         for policy in candidates {
             let [before, after] = engines.map(|engine| status(engine, policy));
             let is_same = match (before, after) {
@@ -83,6 +89,20 @@ impl Differences {
                 true => self.policies.remove(&policy),
                 false => self.policies.insert(policy),
             };
+        }
+    }
+}
+
+impl Differences {
+    /// Adds the policies on some objects, before and after.
+    pub fn touch_objects(&mut self, engines: [&Engine; 2], objects: &BTreeSet<ObjectId>) {
+        for engine in engines {
+            let topology = engine.topology();
+            let wholes = objects.iter().copied().map(NodeId::whole).filter(|node| topology.has(*node));
+            for node in wholes.flat_map(|whole| [whole].into_iter().chain(topology.sections(whole))) {
+                let stacks = engine.models().iter().filter_map(|model| model.stack(node));
+                self.touched.extend(stacks.flat_map(Stack::policies));
+            }
         }
     }
 }

@@ -93,6 +93,16 @@ impl UpdateContext<'_> {
         self.has_waypoints() || changes_workload() && self.kinds_in_use().any(leaves_out)
     }
 
+    /// Whether the report of every policy can differ: of the objects that report ancestors, only routes and backends are
+    /// followed one by one.
+    fn can_touch_all_policies(&self) -> bool {
+        let is_followed = |id: &ObjectRef| {
+            self.before.kinds().find(&id.group, &id.kind).is_some()
+                || matches!(api::level(&id.group, &id.kind), Level::Route | Level::Backend)
+        };
+        !self.changes.iter().map(ObjectChange::reference).all(is_followed) || self.can_change_inheritance()
+    }
+
     /// The objects that are added or removed, or whose spec changes, sorted.
     fn changed_content(&self) -> impl Iterator<Item = ObjectId> {
         self.changes.iter().filter(|change| change.fields.content()).map(|change| change.id)
@@ -186,9 +196,13 @@ pub(super) fn update(
     let after = Arc::new(before.with_parts(next.parts, Models::from_built(models)));
     let policies = reattached.iter().map(|it| it.policy);
     let reindexed = context.changed_content().chain(policies.clone().map(|policy| policy.0)).collect();
-    let policies: BTreeSet<PolicyId> = stacks.policies.into_iter().chain(policies).collect();
-    differences.add_policies([&before, &after], policies.iter().copied());
-    let policies = policies.into_iter().chain(std::mem::take(&mut differences.touched)).collect();
+    differences.add_policies([&before, &after], stacks.policies.into_iter().chain(policies));
+    let policies = differences.touched.clone();
+    differences.touches_all = context.can_touch_all_policies();
+    if !differences.touches_all {
+        let relinked = topology.linked.iter().copied().chain(context.changed_content()).collect();
+        differences.touch_objects([&before, &after], &relinked);
+    }
     let (sides, free_parts) = ([before, after], next.edits.take_free());
     let edits = BatchEdits { linked: topology.linked, policies, topology: next.edits, ..BatchEdits::default() };
     Ok(Update { sides, differences, edits, ref_counts, reindexed, free_parts })
