@@ -130,10 +130,20 @@ pub fn controller_name(kind: &PolicyKind) -> SmolStr {
     kind.status.controller_name.as_deref().unwrap_or(DEFAULT_CONTROLLER).into()
 }
 
-/// The desired status of every policy of some kinds.
-pub fn desired_policies(engine: &Engine, kinds: &BTreeSet<KindId>) -> BTreeMap<ObjectRef, DesiredPolicy> {
-    let policies: Vec<PolicyId> =
-        engine.policies().filter(|(_, policy)| kinds.contains(&policy.kind)).map(|(id, _)| id).collect();
+/// The desired status of the `wanted` policies of some kinds, or of all.
+pub fn desired_policies(
+    engine: &Engine,
+    kinds: &BTreeSet<KindId>,
+    wanted: Option<&BTreeSet<ObjectRef>>,
+) -> BTreeMap<ObjectRef, DesiredPolicy> {
+    let mut policies: Vec<PolicyId> = match wanted {
+        None => engine.policies().map(|(policy, _)| policy).collect(),
+        Some(wanted) => wanted.iter().filter_map(|id| engine.find_policy(id)).collect(),
+    };
+    policies.retain(|policy| kinds.contains(&engine.policy(*policy).kind));
+    if policies.is_empty() {
+        return BTreeMap::new();
+    }
     let statuses: Vec<_> = policies.iter().map(|policy| engine.policy_status(*policy)).collect();
     let desired = statuses.iter().zip(engine.policy_reports(&statuses)).map(|(status, report)| {
         let kind = engine.kinds().get(engine.policy(status.policy).kind);

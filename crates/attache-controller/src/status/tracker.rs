@@ -1,11 +1,14 @@
 //! Compares each new state with the statuses in the cluster, and queues the statuses that must be written.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use attache_engine::kinds::GROUP;
-use attache_engine::{Engine, GroupKind, Object, ObjectRef, StatusCondition, TargetReport, Value};
+use attache_engine::{Engine, GroupKind, Object, ObjectRef, Report, StatusCondition, TargetReport, Value};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::desired::{
@@ -196,22 +199,30 @@ impl Tracker {
         let is_whole = is_first || are_other_kinds;
         let edited: HashSet<&ObjectRef> = states.iter().flat_map(|state| state.edited.iter()).collect();
         let stale: Vec<&ObjectRef> = edited.iter().copied().filter(|id| self.is_stale(engine, id)).collect();
-        let reports = states.iter().filter_map(|state| state.report.as_deref());
-        let changed: Vec<_> = reports.filter(|report| !report.is_empty()).collect();
-        let is_policy = |id: &&ObjectRef| engine.find_policy(id).is_some();
+        let reports: Vec<&Report> = states.iter().filter_map(|state| state.report.as_deref()).collect();
+        let changed: Vec<&Report> = reports.iter().copied().filter(|report| !report.is_empty()).collect();
         let moved: BTreeSet<&ObjectRef> = states.iter().flat_map(|state| state.moved.iter()).collect();
         self.hand_over(state, since, &mut candidates);
-        if is_whole || !changed.is_empty() || stale.iter().any(is_policy) || !moved.is_empty() {
-            let mut policies = desired_policies(engine, &kinds.policies);
-            policies.retain(|id, _| state.is_responsible(id));
-            let gone = self.desired.iter().filter(|(id, it)| it.policy.is_some() && !policies.contains_key(id));
-            let gone: Vec<ObjectRef> = gone.map(|(id, _)| id.clone()).collect();
-            for id in gone {
-                self.set(id, |desired| desired.policy = None, since, &mut candidates);
-            }
-            for (id, policy) in policies {
-                self.set(id, |desired| desired.policy = Some(policy), since, &mut candidates);
-            }
+        let reported: Option<Vec<_>> = match is_whole {
+            true => None,
+            false => reports.iter().map(|report| report.reported_policies()).collect(),
+        };
+        let wanted: Option<BTreeSet<ObjectRef>> = reported.map(|reported| {
+            let others = stale.iter().chain(&moved).map(|id| (*id).clone());
+            reported.into_iter().flatten().chain(others).collect()
+        });
+        let mut policies = desired_policies(engine, &kinds.policies, wanted.as_ref());
+        policies.retain(|id, _| state.is_responsible(id));
+        // Policies that are deleted, or of a kind whose status is no longer written.
+        let gone: Vec<ObjectRef> = match &wanted {
+            Some(wanted) => wanted.iter().filter(|id| !policies.contains_key(*id)).cloned().collect(),
+            None => self.desired.keys().filter(|id| !policies.contains_key(*id)).cloned().collect(),
+        };
+        for id in gone {
+            self.set(id, |desired| desired.policy = None, since, &mut candidates);
+        }
+        for (id, policy) in policies {
+            self.set(id, |desired| desired.policy = Some(policy), since, &mut candidates);
         }
         let wanted: Option<HashSet<ObjectRef>> = (!is_whole).then(|| {
             let targets = changed.iter().flat_map(|report| report.targets()).map(|change| change.target.object);
@@ -232,9 +243,11 @@ impl Tracker {
                 self.set(id, |desired| desired.affected = report, since, &mut candidates);
             }
         }
-        if is_whole || !changed.is_empty() || edited.iter().any(|id| is_document(id)) || self.day != today() {
+        let are_other_documents = is_whole || edited.iter().any(|id| is_document(id));
+        if are_other_documents || !changed.is_empty() || self.day != today() {
             self.day = today();
-            let kinds = if state.is_default() { desired_policy_kinds(engine) } else { BTreeMap::new() };
+            let has_kinds = are_other_documents && state.is_default();
+            let kinds = if has_kinds { desired_policy_kinds(engine) } else { BTreeMap::new() };
             let requirements =
                 desired_requirements(state, &self.day).into_iter().map(|(id, (document, _))| (id, document));
             for (id, mut document) in kinds.into_iter().chain(requirements) {
