@@ -409,6 +409,7 @@ impl ClusterReading {
         };
         self.unseen.push(Unseen {
             resource: wanted.resource.full_name(),
+            group: wanted.resource.group.clone(),
             kind: wanted.resource.kind.clone(),
             reason,
             seen_in,

@@ -2,13 +2,16 @@
 
 use std::fmt;
 
-use attache_engine::plural;
+use attache_engine::kinds::UnreadKind;
+use attache_engine::{GroupKind, plural};
 
 /// A kind of which not all objects could be read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unseen {
     /// `plural.group`, as RBAC names it.
     pub resource: String,
+    /// The API group of the objects.
+    pub group: String,
     /// The kind of the objects.
     pub kind: String,
     /// Why they could not be read.
@@ -40,6 +43,12 @@ pub enum UnseenReason {
 }
 
 impl Unseen {
+    /// The kind, for the engine.
+    pub fn unread_kind(&self) -> UnreadKind {
+        let read_in = self.seen_in.iter().map(Into::into).collect();
+        UnreadKind { kind: GroupKind::new(&self.group, &self.kind), read_in }
+    }
+
     /// Why the objects could not be read, in words.
     pub fn cause(&self) -> String {
         const MOST: usize = 3;
@@ -98,8 +107,8 @@ mod tests {
 
     fn unseen(resource: &str, kind: &str, seen_in: &[&str], role: ObjectRole) -> String {
         let seen_in = seen_in.iter().map(|it| (*it).into()).collect();
-        Unseen { resource: resource.into(), kind: kind.into(), reason: UnseenReason::Forbidden, seen_in, role }
-            .to_string()
+        let (group, reason) = (String::new(), UnseenReason::Forbidden);
+        Unseen { resource: resource.into(), group, kind: kind.into(), reason, seen_in, role }.to_string()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use attache_answers::ObjectQuery;
-use attache_cluster::{ClientOptions, ClusterError};
+use attache_cluster::{ClientOptions, ClusterError, Unseen};
 use attache_engine::Problem;
 use attache_engine::kinds::{Controllers, Settings};
 use clap::{Args, ColorChoice};
@@ -115,6 +115,11 @@ impl Global {
         let controllers = Controllers::default();
         let controllers = if self.cluster.strict { controllers.strict() } else { controllers };
         Settings { infer_unlabelled: self.infer_unlabelled, controllers, ..Settings::default() }
+    }
+
+    /// The same, for a cluster of which not all kinds could be read.
+    pub fn settings_without(&self, unseen: &[Unseen]) -> Settings {
+        Settings { unread: unseen.iter().map(Unseen::unread_kind).collect(), ..self.settings() }
     }
 
     /// Whether the input is a cluster.

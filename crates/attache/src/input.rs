@@ -56,7 +56,8 @@ impl Input {
     /// Reads the files of `-f`, or else the cluster, into an incremental engine.
     pub fn read_incremental(global: &Global, screen: &mut Screen) -> Result<(Input, IncrementalEngine), Failure> {
         let (reading, kinds) = load(None, global, screen)?;
-        let incremental = IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings());
+        let incremental =
+            IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings_without(&screen.unseen));
         let input = Input { snapshot: Snapshot::new(Arc::clone(incremental.now()), reading.problems) };
         screen.unknown = input.unknown(global, &screen.unseen);
         input.show_problems(global);
@@ -66,7 +67,7 @@ impl Input {
 
     fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let (reading, kinds) = load(about, global, screen)?;
-        let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings());
+        let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings_without(&screen.unseen));
         let input = Input { snapshot: Snapshot::new(Arc::new(engine), reading.problems) };
         screen.unknown = input.unknown(global, &screen.unseen);
         Ok(input)
@@ -78,9 +79,7 @@ impl Input {
         let mut unknown = self.snapshot.engine.unknown();
         let is_unread = |it: &Unknown| match it {
             Unknown::Class { .. } | Unknown::PolicyKind { .. } => true,
-            Unknown::Parent { parent, .. } => unseen
-                .iter()
-                .any(|kind| kind.kind == parent.kind && !kind.seen_in.iter().any(|it| parent.namespace == it.as_str())),
+            Unknown::Parent { parent, .. } => unseen.iter().any(|kind| kind.unread_kind().may_include(parent)),
             Unknown::Grants { .. } => false,
         };
         unknown.retain(|it| !global.reads_cluster() || is_unread(it));

@@ -65,7 +65,7 @@ pub use policy_kind::{Class, KindOrigin, PolicyKind, ResourceScope};
 pub use policy_requirement::{
     POLICY_REQUIREMENT, PolicyRequirement, RequiredLevel, RequiredNamespaces, RequirementException,
 };
-pub use registry::{KindId, Registry, Settings};
+pub use registry::{KindId, Registry, Settings, UnreadKind};
 pub use schema::GROUP;
 pub(crate) use schema::KIND;
 pub use schema::{

@@ -8,7 +8,7 @@ use super::related_kinds::RelatedKinds;
 use super::{
     Controllers, GROUP, KIND, KindName, KindOrigin, PolicyKind, ResolvedSetting, StrategyRegistry, TargetLinks,
 };
-use crate::object::{BorrowedGroupKind, GroupKind, ObjectId, Objects};
+use crate::object::{BorrowedGroupKind, GroupKind, ObjectId, ObjectRef, Objects};
 use crate::problem::{Problem, ProblemCode};
 
 /// The id of a policy kind in a [`Registry`].
@@ -27,6 +27,7 @@ pub struct Registry {
     unlabelled: Vec<ObjectId>,
     links: TargetLinks,
     controllers: Controllers,
+    unread: Vec<UnreadKind>,
     /// For each kind the settings of its controller.
     settings: Vec<Vec<ResolvedSetting>>,
 }
@@ -42,6 +43,25 @@ pub struct Settings {
     pub links: TargetLinks,
     /// The controllers of Gateways, besides those of GatewayController documents.
     pub controllers: Controllers,
+    /// Kinds of which not all objects are known. Lint does not call an object of such a kind missing.
+    pub unread: Vec<UnreadKind>,
+}
+
+/// A kind of which not all objects are known, such as one that the user may not list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadKind {
+    /// The kind.
+    pub kind: GroupKind,
+    /// The namespaces whose objects are known.
+    pub read_in: Vec<SmolStr>,
+}
+
+impl UnreadKind {
+    /// Whether an object may exist although it is not known.
+    pub fn may_include(&self, object: &ObjectRef) -> bool {
+        (&self.kind.group, &self.kind.kind) == (&object.group, &object.kind)
+            && !self.read_in.contains(&object.namespace)
+    }
 }
 
 impl Registry {
@@ -109,6 +129,7 @@ impl Registry {
         kinds.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
         // Kinds of one controller share settings: report the problems of each setting once.
         let mut unknown = Vec::new();
+        let unread = settings.unread.clone();
         let settings = kinds.iter_mut().map(|kind| kind.resolve_settings(objects, &mut unknown)).collect();
         unknown.sort();
         unknown.dedup();
@@ -119,7 +140,12 @@ impl Registry {
             .map(|(i, kind)| (GroupKind::new(&kind.group, &kind.kind), KindId(i as u32)))
             .collect();
         let (leaders, related) = (leaders(&kinds), RelatedKinds::new(&kinds));
-        (Registry { kinds, by_kind, related, leaders, unlabelled, links, controllers, settings }, problems)
+        (Registry { kinds, by_kind, related, leaders, unlabelled, links, controllers, unread, settings }, problems)
+    }
+
+    /// Whether an object may exist although it is not known.
+    pub fn may_be_unread(&self, object: &ObjectRef) -> bool {
+        self.unread.iter().any(|kind| kind.may_include(object))
     }
 
     /// The kind with this id.

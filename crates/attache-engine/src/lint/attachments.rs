@@ -114,6 +114,11 @@ pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
             missing_grants(engine, refusal, policy, findings);
             continue;
         }
+        if let AttachmentError::TargetNotFound { target, .. } = &*refusal.error
+            && engine.kinds().may_be_unread(target)
+        {
+            continue;
+        }
         let path = match &*refusal.error {
             AttachmentError::InvalidPolicy(invalid) => invalid.path.clone(),
             _ => target_path(policy, refusal),

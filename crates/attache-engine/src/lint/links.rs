@@ -10,7 +10,8 @@ use super::rule::{self, Rule};
 use super::subject::LintSubject;
 use crate::object::ObjectRef;
 use crate::topology::{
-    BackendRefusal, CertificateRefusal, ListenerRefusal, NodeId, ParentRefusal, RefusalCause, RefusedLink,
+    BackendRefusal, CertificateRefusal, DelegationRefusal, ListenerRefusal, NodeId, ParentRefusal, RefusalCause,
+    RefusedLink,
 };
 use crate::value::Path;
 
@@ -61,6 +62,9 @@ pub fn refused(subject: LintSubject<'_>, findings: &mut Findings) {
         let is_listener = is_of_listener(first);
         let listeners = group.iter().filter_map(|refused| refused.child.section.clone()).filter(|_| is_listener);
         let other = if first.child.object == object.id { &first.parent } else { &first.child };
+        if is_missing(&first.cause) && subject.engine.kinds().may_be_unread(&other.object) {
+            continue;
+        }
         let finding = LinkFinding {
             cause: first.cause.clone(),
             listeners: listeners.collect(),
@@ -95,6 +99,16 @@ fn by_cause(refused: &[RefusedLink]) -> Vec<Vec<&RefusedLink>> {
 /// Whether a refusal is about one listener of the object.
 fn is_of_listener(refused: &RefusedLink) -> bool {
     matches!(refused.cause, RefusalCause::Listener(_) | RefusalCause::Certificate(_)) && refused.child.section.is_some()
+}
+
+/// Whether the link is refused because an object does not exist.
+fn is_missing(cause: &RefusalCause) -> bool {
+    matches!(
+        cause,
+        RefusalCause::Parent(ParentRefusal::NotFound(_))
+            | RefusalCause::Backend(BackendRefusal::NotFound(_))
+            | RefusalCause::Delegation(DelegationRefusal::NotFound(_))
+    )
 }
 
 /// Whether the link comes from the parentRefs of a route.

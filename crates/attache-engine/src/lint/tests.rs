@@ -3,8 +3,8 @@
 use std::sync::{Arc, LazyLock};
 
 use super::*;
-use crate::kinds::{PolicyKind, Settings, built_in};
-use crate::object::Objects;
+use crate::kinds::{PolicyKind, Settings, UnreadKind, built_in};
+use crate::object::{GroupKind, Objects};
 use crate::text::{self, Reading};
 
 /// The objects that the examples refer to.
@@ -13,10 +13,14 @@ const WORLD: &str = include_str!("tests/world.yaml");
 static KINDS: LazyLock<Vec<PolicyKind>> = LazyLock::new(|| built_in().0);
 
 fn findings(example: &str) -> Vec<Finding> {
+    findings_with(example, Settings::default())
+}
+
+fn findings_with(example: &str, settings: Settings) -> Vec<Finding> {
     let read = |name: &str, yaml: &str| text::read(&Arc::from(name), yaml);
     let Reading { mut objects, mut problems } = read("world.yaml", WORLD).joined(read("example.yaml", example));
     text::settle_namespaces(&mut objects, &mut problems, |_, _| false);
-    lint(&Engine::new(Objects::new(objects), &KINDS, Settings::default()), &problems)
+    lint(&Engine::new(Objects::new(objects), &KINDS, settings), &problems)
 }
 
 /// The two examples of a page.
@@ -37,6 +41,25 @@ fn every_example_breaks_its_rule() {
             assert_eq!(finding.problem.file.as_deref(), Some("example.yaml"), "{}", rule.id);
             assert!(finding.problem.location.is_some() && finding.problem.help.is_some(), "{finding:?}");
         }
+    }
+}
+
+#[test]
+fn an_object_that_may_not_be_read_is_not_missing() {
+    let kinds = [("", "Service"), ("gateway.networking.k8s.io", "Gateway"), ("gateway.networking.k8s.io", "HTTPRoute")];
+    let settings = |read_in: &[&str]| {
+        let read_in: Vec<_> = read_in.iter().map(|it| (*it).into()).collect();
+        let unread =
+            kinds.map(|(group, kind)| UnreadKind { kind: GroupKind::new(group, kind), read_in: read_in.clone() });
+        Settings { unread: unread.to_vec(), ..Settings::default() }
+    };
+    for rule in [&rule::DANGLING_BACKEND, &rule::DANGLING_PARENT, &rule::DANGLING_TARGET] {
+        let example = examples(rule)[0];
+        let found = findings_with(example, settings(&[]));
+        assert!(found.iter().all(|finding| finding.rule.id != rule.id), "{found:#?}");
+        // The namespaces of the examples could be read.
+        let found = findings_with(example, settings(&["baker", "default", "infra"]));
+        assert!(found.iter().any(|finding| finding.rule.id == rule.id), "{}: {found:#?}", rule.id);
     }
 }
 

@@ -95,7 +95,7 @@ impl ServeCommand {
     ) -> Result<Verdict, Failure> {
         let LiveCluster { cluster, interest, mut reading } = read_cluster(global, None)?;
         let objects = Objects::new(std::mem::take(&mut reading.objects));
-        let engine = IncrementalEngine::new(objects, kinds, global.settings());
+        let engine = IncrementalEngine::new(objects, kinds, global.settings_without(&reading.unseen));
         render::unseen::show(&reading.unseen);
         let server = format!("the cluster at {}", cluster.server());
         let mut problems = reading.problems.clone();

@@ -102,7 +102,8 @@ impl WatchCommand {
         let LiveCluster { cluster, interest, mut reading } = read_cluster(global, None)?;
         check_readable(&reading, cluster.server())?;
         let objects = Objects::new(std::mem::take(&mut reading.objects));
-        let mut incremental = IncrementalEngine::new(objects, &interest.kinds, global.settings());
+        let mut incremental =
+            IncrementalEngine::new(objects, &interest.kinds, global.settings_without(&reading.unseen));
         let shown = |problem: &&Problem| problem.is_error() || !global.quiet;
         show_some(reading.problems.iter().chain(incremental.now().problems()).filter(shown));
         render::unseen::show(&reading.unseen);

@@ -82,6 +82,7 @@ fn a_kind_that_may_be_listed_in_one_namespace_is_shown_for_it() {
     let text = run(&user.kubeconfig, "describe httproute/cakes -n baker");
     assert!(text.starts_with("HTTPRoute/baker/cakes"), "{text}");
     assert!(text.contains("Gateway/infra/shop is not in the input"), "{text}");
+    assert!(!text.contains("dangling-parent"), "{text}");
     // Text names some of the kinds, JSON all.
     let text = run(&user.kubeconfig, "describe httproute/cakes -n baker -o json");
     assert!(text.contains("you may list httproutes.gateway.networking.k8s.io only in `baker`"), "{text}");
