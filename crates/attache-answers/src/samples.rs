@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::document::API_VERSION;
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
-use crate::request::{Receiver, RequestDocument, RequestQuery, request};
+use crate::request::{Receiver, RequestQuery, passes_through};
 use crate::snapshot::Snapshot;
 
 /// The object to find requests for.
@@ -140,11 +140,5 @@ fn arrives(snapshot: &Snapshot, sample: &RequestSample, object: &NodeRef) -> boo
     }
     let receiver = Receiver::Gateway(sample.gateway.clone());
     let query = RequestQuery { request: asked, receiver, namespace: None, why: false, names: 1 };
-    request(snapshot, &query).is_ok_and(|document| passes(&document, object))
-}
-
-fn passes(document: &RequestDocument, object: &NodeRef) -> bool {
-    let rules = document.rules.iter().flat_map(|passed| [&passed.route, &passed.rule]);
-    rules.into_iter().any(|node| node == object)
-        || document.backends.iter().any(|it| it.serves && it.backend == object.object)
+    passes_through(snapshot, &query, object)
 }

@@ -190,6 +190,16 @@ pub fn request(snapshot: &Snapshot, query: &RequestQuery) -> Result<RequestDocum
     Ok(RequestDocument::new(snapshot, query, &trace))
 }
 
+/// Whether a request passes through a route or rule, or is sent to a backend. It is faster than the whole answer, which also has
+/// the effective policies.
+pub(crate) fn passes_through(snapshot: &Snapshot, query: &RequestQuery, object: &NodeRef) -> bool {
+    let Ok(trace) = follow(snapshot, query) else { return false };
+    let topology = snapshot.engine.topology();
+    let mut passed = trace.rules.iter().flat_map(|passed| [topology.whole(passed.rule), passed.rule]);
+    passed.any(|node| snapshot.node_ref(node) == *object)
+        || trace.backends.iter().any(|it| it.serves() && it.id == object.object)
+}
+
 fn follow<'s>(snapshot: &'s Snapshot, query: &RequestQuery) -> Result<RequestTrace<'s>, QueryError> {
     let (view, request) = (snapshot.engine.view(), &query.request);
     let any = |gateways: Vec<NodeId>| {
