@@ -201,7 +201,7 @@ fn a_deleted_webhook_is_noticed(release: &Release, controller: &Controller) {
     release.cluster.http().delete(WEBHOOK).unwrap().expect_success();
     eventually("a metric says so", || failed() == 1.0);
     let message = "If it was deleted, `helm upgrade` or `kubectl apply` creates it again";
-    assert!(controller.log().contains(message), "{}", controller.log());
+    eventually("the log says so", || controller.log().contains(message));
     release.helm(&["upgrade"], VALUES);
     eventually("the webhook is registered again", || release.get(WEBHOOK)["webhooks"][0].is_object());
     eventually("the metric says so", || failed() == 0.0);
