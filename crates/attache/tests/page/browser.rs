@@ -101,6 +101,10 @@ impl Browser {
     }
 
     fn call(&mut self, session: Option<&str>, method: &str, params: Value) -> Value {
+        self.try_call(session, method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    fn try_call(&mut self, session: Option<&str>, method: &str, params: Value) -> Result<Value, Value> {
         self.next += 1;
         let id = self.next;
         let mut message = json!({"id": id, "method": method, "params": params});
@@ -114,8 +118,7 @@ impl Browser {
             let left = deadline.saturating_duration_since(Instant::now());
             let reply = self.replies.recv_timeout(left).unwrap_or_else(|_| panic!("no reply to {method}"));
             if reply["id"] == id {
-                assert!(reply.get("error").is_none(), "{method}: {}", reply["error"]);
-                return reply["result"].clone();
+                return reply.get("error").map_or_else(|| Ok(reply["result"].clone()), |error| Err(error.clone()));
             }
         }
     }
@@ -204,8 +207,9 @@ impl Tab {
 
     /// The same as `eval`; `None` while the page is being replaced.
     fn try_eval(&self, expression: &str) -> Option<Value> {
-        let result = self.call("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
-        Some(result["result"]["value"].clone())
+        let params = json!({"expression": expression, "returnByValue": true});
+        let result = browser().try_call(Some(&self.session), "Runtime.evaluate", params);
+        result.ok().map(|result| result["result"]["value"].clone())
     }
 
     /// Waits until a text is on the page.
