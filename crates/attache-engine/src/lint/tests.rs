@@ -54,7 +54,9 @@ fn an_object_that_may_not_be_read_is_not_missing() {
         Settings { unread: unread.to_vec(), ..Settings::default() }
     };
     for rule in [&rule::DANGLING_BACKEND, &rule::DANGLING_PARENT, &rule::DANGLING_TARGET] {
-        let example = examples(rule)[0];
+        // A Gateway that is missing, instead of a listener.
+        let example = &examples(rule)[0]
+            .replace("name: main, namespace: infra, sectionName: wbe", "name: mian, namespace: infra");
         let found = findings_with(example, settings(&[]));
         assert!(found.iter().all(|finding| finding.rule.id != rule.id), "{found:#?}");
         // The namespaces of the examples could be read.
