@@ -91,9 +91,7 @@ impl Differences {
             };
         }
     }
-}
 
-impl Differences {
     /// Adds the policies on some objects, before and after.
     pub fn touch_objects(&mut self, engines: [&Engine; 2], objects: &BTreeSet<ObjectId>) {
         for engine in engines {
