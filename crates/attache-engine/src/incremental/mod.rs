@@ -23,11 +23,11 @@
 //! and namespace (`object_index`), the uses of chains (`RefCounts` of the models) and the contributions of policies
 //! (`compare::contributions`).
 
+mod batch_edits;
 mod both_sides;
 mod changed;
 mod compare;
 mod dependents;
-mod lint_region;
 mod object_index;
 mod rebuild;
 mod report;
@@ -51,8 +51,8 @@ use object_index::ObjectIndex;
 use update::{KeptCounts, Update, UpdateContext, update, without_unused_models};
 
 pub use crate::topology::NeedsRebuild;
+pub(crate) use batch_edits::LintRegion;
 pub use changed::Edit;
-pub(crate) use lint_region::LintRegion;
 pub use report::Report;
 
 /// An engine that applies batches of edits, and reports what each batch changes. A clone shares its data with the original
@@ -116,7 +116,7 @@ impl IncrementalEngine {
             self.engine = Arc::new(before.with_equivalent_parts(parts));
             return Report::unchanged(before, Arc::clone(&self.engine), changes);
         }
-        match self.update(&before, objects.clone(), &changes) {
+        match self.update(&before, objects.clone(), &changes, false) {
             Ok(update) => {
                 let report = Report::updated(before, Arc::clone(&self.engine), update, changes);
                 if self.engine.objects().is_sparse() {
@@ -146,7 +146,7 @@ impl IncrementalEngine {
             let after = Arc::new(before.with_equivalent_parts(before.parts().with_objects(objects)));
             return Ok(Report::unchanged(before, after, changes));
         }
-        let update = trial.update(&before, objects, &changes)?;
+        let update = trial.update(&before, objects, &changes, true)?;
         Ok(Report::updated(before, trial.engine, update, changes))
     }
 
@@ -156,9 +156,11 @@ impl IncrementalEngine {
         before: &Arc<Engine>,
         objects: Objects,
         changes: &[ObjectChange],
+        is_trial: bool,
     ) -> Result<Update, NeedsRebuild> {
         self.objects.update(changes);
-        let context = UpdateContext { before, changes, dependencies: &self.dependencies, objects: &self.objects };
+        let (dependencies, objects_after) = (&self.dependencies, &self.objects);
+        let context = UpdateContext { before, changes, dependencies, objects: objects_after, is_trial };
         let free_parts = std::mem::take(&mut self.free_parts);
         let mut update = update(&context, before, objects, free_parts, self.kept.as_mut())?;
         self.free_parts = std::mem::take(&mut update.free_parts);

@@ -1,14 +1,15 @@
 //! Stage 5: what a batch changed, computed on demand.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
+use super::batch_edits::{BatchEdits, LintRegion};
 use super::changed::ObjectChange;
 use super::compare::{Differences, KindDifferences, TargetContributors, status, uncounted_nodes};
-use super::lint_region::{BatchEdits, LintRegion};
 use super::update::Update;
 use crate::chain::ChainId;
 use crate::change::{
@@ -19,6 +20,7 @@ use crate::conditions::has_target_relations;
 use crate::engine::Engine;
 use crate::model::RefCounts;
 use crate::object::ObjectRef;
+use crate::order::Stack;
 use crate::policy::PolicyId;
 use crate::topology::{NeedsRebuild, NodeId};
 
@@ -41,8 +43,8 @@ enum Comparison {
         sides: [Arc<Engine>; 2],
         differences: Box<Differences>,
         edits: Box<BatchEdits>,
-        /// The use counts of the chains of each side, by model. Empty if the batch concerns no policy.
-        ref_counts: [Vec<RefCounts>; 2],
+        /// The use counts of the chains of each side, by model. `None` if they were not recorded.
+        ref_counts: Option<[Vec<RefCounts>; 2]>,
     },
     /// The engines were built independently, and are compared as a whole.
     Whole { reason: Option<NeedsRebuild> },
@@ -54,8 +56,7 @@ impl Report {
         let sides = [Arc::clone(&before), Arc::clone(&after)];
         let differences = Box::new(Differences::none(true));
         let edits = Box::new(BatchEdits { changes, ..BatchEdits::default() });
-        let ref_counts = Default::default();
-        Report { before, after, comparison: Comparison::Updated { sides, differences, edits, ref_counts } }
+        Report { before, after, comparison: Comparison::Updated { sides, differences, edits, ref_counts: None } }
     }
 
     /// The batch was applied incrementally.
@@ -153,20 +154,25 @@ impl Report {
     /// differ. A report can say which generation of a policy it is about, even if nothing else changes: such a policy is not
     /// among them.
     pub fn reported_policies(&self) -> Option<BTreeSet<ObjectRef>> {
-        let Comparison::Updated { sides, differences, .. } = &self.comparison else { return None };
+        let Comparison::Updated { sides, differences, edits, .. } = &self.comparison else { return None };
         if differences.touches_all {
             return None;
         }
+        let mut touched = differences.touched_policies(self.sides());
+        let relinked = edits.relinked_nodes([sides[0].parts(), sides[1].parts()]);
+        if !relinked.is_empty() {
+            touched.extend(sides.iter().flat_map(|it| policies_on(it, &relinked).chain(refused_policies(it))));
+        }
         let (mut found, mut whole_kinds) = (BTreeSet::new(), BTreeSet::new());
         for engine in sides {
-            for policy in &differences.touched {
+            for policy in &touched {
                 let Some(it) = engine.parts().policies.get(*policy) else { continue };
                 found.insert(engine.policy_id(*policy).clone());
                 if has_target_relations(engine.kinds().get(it.kind)) {
                     whole_kinds.insert(it.kind);
                 }
             }
-            let related = engine.policies().filter(|(_, it)| whole_kinds.contains(&it.kind));
+            let related = engine.parts().policies.iter().filter(|(_, it)| whole_kinds.contains(&it.kind));
             found.extend(related.map(|(policy, _)| engine.policy_id(policy).clone()));
         }
         Some(found)
@@ -201,17 +207,34 @@ impl Report {
 
     /// The objects and policies whose lint findings the batch can change. `None` if it can change all findings.
     pub(crate) fn lint_region(&self) -> Option<LintRegion> {
-        let Comparison::Updated { sides, edits, .. } = &self.comparison else { return None };
-        Some(edits.lint_region([sides[0].parts(), sides[1].parts()]))
+        let Comparison::Updated { sides, differences, edits, .. } = &self.comparison else { return None };
+        let touched = differences.touched_policies(self.sides());
+        Some(edits.lint_region([sides[0].parts(), sides[1].parts()], &touched))
     }
 
     /// The use counts of the chains of one side, by model.
-    pub(crate) fn ref_counts(&self, side: usize) -> &[RefCounts] {
+    pub(crate) fn ref_counts(&self, side: usize) -> Cow<'_, [RefCounts]> {
         match &self.comparison {
-            Comparison::Updated { ref_counts, .. } => &ref_counts[side],
-            Comparison::Whole { .. } => &[],
+            Comparison::Updated { ref_counts: Some(ref_counts), .. } => Cow::Borrowed(&ref_counts[side]),
+            _ => {
+                let engine = self.sides()[side];
+                Cow::Owned(engine.models().par_iter().map(|model| RefCounts::new(model, engine.view())).collect())
+            }
         }
     }
+}
+
+/// The policies with refused targets. They are in no chain, but which ancestors they report depends on the links of their
+/// targets.
+fn refused_policies(engine: &Engine) -> impl Iterator<Item = PolicyId> {
+    let all = engine.parts().policies.iter().map(|(policy, _)| policy);
+    all.filter(|policy| !engine.attachments().for_policy(*policy).refused.is_empty())
+}
+
+/// The policies on some nodes.
+fn policies_on(engine: &Engine, nodes: &HashSet<NodeId>) -> impl Iterator<Item = PolicyId> {
+    let stacks = nodes.iter().flat_map(|node| engine.models().iter().filter_map(|model| model.stack(*node)));
+    stacks.flat_map(Stack::policies)
 }
 
 /// The changes of one kind, at its targets that can differ.
@@ -244,12 +267,19 @@ fn changes_among(
 /// Adds the objects in scopes of one kind that change. Where all scopes of a target change, they need not be compared.
 fn add_affected_objects(sides: &[Arc<Engine>; 2], kind: &KindDifferences, affected: &mut AffectedObjects) {
     let (view, Some(model)) = (sides[1].view(), sides[1].models().get(kind.model)) else { return };
+    let chains_before = |node| {
+        let existing = sides[0].models().get(kind.model).filter(|_| sides[0].topology().has(node));
+        existing.map(|model| model.chains_at(sides[0].view(), node))
+    };
     let [before, after] = kind.targets.each_ref().map(|targets| targets.split_at(kind.changed_in_all_scopes));
     affected.add_scopes(view, model, after.0);
     let moved: HashSet<NodeId> = before.1.iter().chain(after.1).copied().collect();
     let is_changed = |(chain, _): &(ChainId, u64)| kind.refolded_effective.contains(chain);
     let changes_whole = |node: &NodeId| {
-        model.chains_at(view, *node).iter().all(is_changed)
+        let chains = model.chains_at(view, *node);
+        chains.iter().all(is_changed)
+            // A node can have got a refolded chain instead of another one with the same effective policy.
+            && chains_before(*node) == Some(chains)
             && !moved.contains(node)
             && view.topology.same_named(*node).next().is_none()
     };

@@ -22,7 +22,7 @@ impl FindingChanges {
         let find = |side: usize| {
             let mut findings = match &region {
                 Some(LintRegion { objects, policies }) => {
-                    let facts = || FoldFacts::for_policies(sides[side], policies, report.ref_counts(side));
+                    let facts = || FoldFacts::for_policies(sides[side], policies, || report.ref_counts(side));
                     lint_region(sides[side], &objects[side], facts)
                 }
                 None => lint(sides[side], &[]),

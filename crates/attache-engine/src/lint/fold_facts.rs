@@ -1,5 +1,6 @@
 //! The outcomes of every policy and block, summed over all scopes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
@@ -67,7 +68,11 @@ impl<'e> FoldFacts<'e> {
 
     /// Facts about some policies, if the engine has them. The models of the engine must cover all scopes of these
     /// policies. `ref_counts` are the use counts of its chains, by model.
-    pub fn for_policies(engine: &'e Engine, policies: &BTreeSet<PolicyId>, ref_counts: &[RefCounts]) -> FoldFacts<'e> {
+    pub fn for_policies<'r>(
+        engine: &'e Engine,
+        policies: &BTreeSet<PolicyId>,
+        ref_counts: impl FnOnce() -> Cow<'r, [RefCounts]>,
+    ) -> FoldFacts<'e> {
         let existing = policies.iter().copied().filter(|policy| engine.parts().policies.get(*policy).is_some());
         let existing: Vec<PolicyId> = existing.collect();
         if existing.is_empty() {
@@ -75,7 +80,7 @@ impl<'e> FoldFacts<'e> {
         }
         engine.build_tallies();
         let statuses = existing.iter().map(|policy| engine.policy_status(*policy)).collect();
-        FoldFacts::new(engine, statuses, chains_with(engine, &existing, ref_counts))
+        FoldFacts::new(engine, statuses, chains_with(engine, &existing, &ref_counts()))
     }
 
     /// `chains` are the effective policies of all chains that contain one of the policies, each with its number of scopes.

@@ -56,7 +56,7 @@ use crate::value::Value;
 use build::TopologyBuilder;
 use links::isolation::ListenerHostnames;
 use listeners::Listener;
-use node::NodeMarks;
+use node::DistinctNodes;
 use reference::Reference;
 use refusal::StoredRefusal;
 
@@ -557,15 +557,14 @@ fn reachable<'t>(nodes: impl IntoIterator<Item = NodeId>, next: impl Fn(NodeId) 
 
 /// Some nodes and all nodes that are reached from them, each once.
 fn found_from<'t>(nodes: impl IntoIterator<Item = NodeId>, next: impl Fn(NodeId) -> &'t [NodeId]) -> Vec<NodeId> {
-    let (mut marks, mut found) = (NodeMarks::default(), Vec::new());
+    let mut found = DistinctNodes::default();
     let mut todo: Vec<NodeId> = nodes.into_iter().collect();
     while let Some(node) = todo.pop() {
-        if marks.insert(node) {
-            found.push(node);
+        if found.push(node) {
             todo.extend(next(node));
         }
     }
-    found
+    found.into_vec()
 }
 
 /// For ids of this topology.

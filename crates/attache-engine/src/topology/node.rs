@@ -1,7 +1,7 @@
 //! Nodes: whole objects, and parts, which are sections, frontends and implied nodes.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use smol_str::SmolStr;
 
@@ -44,14 +44,14 @@ impl NodeId {
 
 /// Marks on nodes: a bit for each.
 #[derive(Debug, Default)]
-pub(super) struct NodeMarks {
+struct NodeMarks {
     wholes: Vec<u64>,
     parts: Vec<u64>,
 }
 
 impl NodeMarks {
     /// Marks a node. Returns whether it was not marked before.
-    pub fn insert(&mut self, node: NodeId) -> bool {
+    fn insert(&mut self, node: NodeId) -> bool {
         let (marks, at) = match node.place() {
             Ok(part) => (&mut self.parts, part),
             Err(whole) => (&mut self.wholes, whole),
@@ -63,6 +63,36 @@ impl NodeMarks {
         let is_new = marks[word] & bit == 0;
         marks[word] |= bit;
         is_new
+    }
+}
+
+/// A list of nodes, each once.
+#[derive(Debug, Default)]
+pub struct DistinctNodes {
+    nodes: Vec<NodeId>,
+    marks: NodeMarks,
+}
+
+impl DistinctNodes {
+    /// Adds a node. Returns whether it was not in the list.
+    pub(super) fn push(&mut self, node: NodeId) -> bool {
+        let is_new = self.marks.insert(node);
+        if is_new {
+            self.nodes.push(node);
+        }
+        is_new
+    }
+
+    pub(super) fn into_vec(self) -> Vec<NodeId> {
+        self.nodes
+    }
+}
+
+impl Deref for DistinctNodes {
+    type Target = [NodeId];
+
+    fn deref(&self) -> &[NodeId] {
+        &self.nodes
     }
 }
 

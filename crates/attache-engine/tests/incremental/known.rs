@@ -422,3 +422,45 @@ delete ["gateway.networking.k8s.io","GatewayClass","","nginx"]
 "#,
     );
 }
+
+#[test]
+fn a_refused_policy_reports_the_gateway_that_newly_serves_its_route() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"gw","namespace":"default"},"spec":{"listeners":[{"protocol":"HTTP"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"default"},"spec":{"parentRefs":[{"name":"gw"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"GRPCRoute","metadata":{"name":"rpc","namespace":"default"},"spec":{"parentRefs":[{"name":"gw"}]}}
+{"apiVersion":"kuadrant.io/v1alpha1","kind":"TokenRateLimitPolicy","metadata":{"name":"rpc","namespace":"default"},"spec":{"targetRef":{"kind":"GRPCRoute","name":"rpc"}}}
+batch
+delete ["gateway.networking.k8s.io","HTTPRoute","default","r"]
+"#,
+    );
+}
+
+#[test]
+fn a_direct_policy_of_a_service_reports_the_gateways_of_its_routes() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"BackendTLSPolicy","metadata":{"name":"two","namespace":"a"},"spec":{"targetRefs":[{"kind":"Service","name":"s"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g","namespace":"a"},"spec":{"listeners":[{"protocol":"TLS"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"TLSRoute","metadata":{"name":"tls","namespace":"a"},"spec":{"parentRefs":[{"name":"g"}],"rules":[{"backendRefs":[{"name":"s"}]}]}}
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"a"}}
+batch
+delete ["gateway.networking.k8s.io","TLSRoute","a","tls"]
+"#,
+    );
+}
+
+#[test]
+fn a_workload_whose_policy_moves_to_the_namespace_is_not_counted_as_affected() {
+    holds(
+        r#"
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"}}
+{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"db"}}}}}
+{"apiVersion":"security.istio.io/v1","kind":"PeerAuthentication","metadata":{"name":"db","namespace":"shop"},"spec":{"mtls":{"mode":"DISABLE"},"selector":{"matchLabels":{"app":"db"}}}}
+{"apiVersion":"security.istio.io/v1","kind":"PeerAuthentication","metadata":{"name":"shop","namespace":"shop"}}
+batch
+put {"apiVersion":"security.istio.io/v1","kind":"PeerAuthentication","metadata":{"name":"db","namespace":"shop"},"spec":{"mtls":{"mode":"DISABLE"}}}
+"#,
+    );
+}

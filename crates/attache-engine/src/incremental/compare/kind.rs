@@ -8,13 +8,12 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::KindDifferences;
 use super::contributions::{ContributionDeltas, ContributionQuery};
-use crate::chain::{ChainId, Link, SetId};
+use crate::chain::{ChainId, SetId};
 use crate::change::{changes_at, leaf_changes};
 use crate::engine_view::EngineView;
 use crate::fold::EffectivePolicy;
 use crate::incremental::update::{KindUpdate, RefoldedChains};
 use crate::model::{Model, NodeUpdate, RefCounts, UpdateCause};
-use crate::order::Stack;
 use crate::policy::PolicyId;
 use crate::tally::{Tallies, policy_tally};
 use crate::topology::{Node, NodeId};
@@ -47,8 +46,6 @@ pub(super) struct ComparedKind {
     pub policies: BTreeSet<PolicyId>,
     /// The policies whose tally differs in something else, so that their status can differ.
     pub candidates: BTreeSet<PolicyId>,
-    /// The policies in the chains of updated targets, and in refolded chains.
-    pub touched: BTreeSet<PolicyId>,
     /// Whether the effective policy of any scope differs.
     pub has_effective: bool,
 }
@@ -97,10 +94,10 @@ impl<'e> KindComparison<'e> {
     ) -> ComparedKind {
         let KindUpdate { model, nodes, refolded } = update;
         let targets = self.targets(&nodes);
-        let touched = self.touched_policies(&targets, &refolded);
+        let sets = scopes_by_set(&targets);
         let tallies_before = self.before.model.tallies(self.before.view);
         let (mut tallies, mut policies) = (tallies_before.clone(), BTreeSet::new());
-        let stayed = self.count_outcomes(&targets, &refolded, ref_counts, &mut tallies, &mut policies);
+        let stayed = self.count_outcomes(&sets, &refolded, ref_counts, &mut tallies, &mut policies);
         let mut candidates = BTreeSet::new();
         policies.retain(|policy| {
             let (was, is) = (policy_tally(tallies_before, *policy), policy_tally(&tallies, *policy));
@@ -111,6 +108,7 @@ impl<'e> KindComparison<'e> {
         });
         let mut differences = KindDifferences {
             model,
+            sets: sets.into_keys().collect(),
             targets: Default::default(),
             changed_in_all_scopes: 0,
             recontributed: Vec::new(),
@@ -124,19 +122,7 @@ impl<'e> KindComparison<'e> {
         if let (Some(recontributed), Some(deltas)) = (recontributed, deltas) {
             recontributed.count(self, deltas);
         }
-        ComparedKind { differences, tallies, policies, candidates, touched, has_effective }
-    }
-
-    /// The policies in the chains of updated targets, and in refolded chains, before and after.
-    fn touched_policies(&self, targets: &[TargetUpdate<'_>], refolded: &RefoldedChains) -> BTreeSet<PolicyId> {
-        let sets: HashSet<SetId> =
-            targets.iter().flat_map(|it| [it.update.before, it.update.after]).flatten().collect();
-        let in_sets = sets.iter().flat_map(|set| self.after.model.chains_in_set(*set)).map(|(chain, _)| *chain);
-        let chains: HashSet<ChainId> = in_sets.chain(refolded.chains.iter().copied()).collect();
-        let links = chains.iter().flat_map(|chain| self.after.model.links(*chain));
-        let nodes: HashSet<NodeId> = links.filter_map(Link::node).collect();
-        let stacks = nodes.iter().flat_map(|node| [self.before, self.after].map(|side| side.model.stack(*node)));
-        stacks.flatten().flat_map(Stack::policies).collect()
+        ComparedKind { differences, tallies, policies, candidates, has_effective }
     }
 
     /// The updated nodes that were or are effective targets.
@@ -156,13 +142,13 @@ impl<'e> KindComparison<'e> {
     /// scopes which stayed.
     fn count_outcomes(
         &self,
-        targets: &[TargetUpdate<'_>],
+        sets: &HashMap<SetId, ScopesBeforeAndAfter>,
         refolded: &RefoldedChains,
         ref_counts: &mut RefCounts,
         tallies: &mut Tallies,
         policies: &mut BTreeSet<PolicyId>,
     ) -> Vec<ChainId> {
-        let mut chains = self.scopes_removed_and_added(targets);
+        let mut chains = self.scopes_by_chain(sets);
         let mut count = |scopes: i128, effective: &EffectivePolicy| {
             for (policy, outcome) in effective.outcomes.iter().filter(|_| scopes != 0) {
                 let tally = tallies.entry(policy.0.0 as usize);
@@ -201,21 +187,11 @@ impl<'e> KindComparison<'e> {
         stayed
     }
 
-    /// For each chain the number of scopes at the updated targets, before and after.
-    fn scopes_removed_and_added(&self, targets: &[TargetUpdate<'_>]) -> HashMap<ChainId, [i128; 2]> {
-        let mut sets: HashMap<SetId, [i128; 2]> = HashMap::new();
-        for alike in targets.chunk_by(TargetUpdate::is_like) {
-            let Some(TargetUpdate { update, was_target, is_target }) = alike.first() else { continue };
-            if let Some(set) = update.before.filter(|_| *was_target) {
-                sets.entry(set).or_default()[0] += alike.len() as i128;
-            }
-            if let Some(set) = update.after.filter(|_| *is_target) {
-                sets.entry(set).or_default()[1] += alike.len() as i128;
-            }
-        }
-        let mut chains: HashMap<ChainId, [i128; 2]> = HashMap::new();
+    /// The number of scopes with each chain at the updated targets.
+    fn scopes_by_chain(&self, sets: &HashMap<SetId, ScopesBeforeAndAfter>) -> HashMap<ChainId, ScopesBeforeAndAfter> {
+        let mut chains: HashMap<ChainId, ScopesBeforeAndAfter> = HashMap::new();
         for (set, [removed, added]) in sets {
-            let in_set = self.after.model.chains_in_set(set).iter();
+            let in_set = self.after.model.chains_in_set(*set).iter();
             for (chain, scopes) in in_set.filter(|(chain, _)| *chain != ChainId::EMPTY) {
                 let counts = chains.entry(*chain).or_default();
                 counts[0] += removed * i128::from(*scopes);
@@ -380,6 +356,24 @@ impl<'e> KindComparison<'e> {
             || self.before.model.policies_in_chain(before) != self.after.model.policies_in_chain(after);
         ChainDifference { effective, contributors }
     }
+}
+
+/// A number of scopes that updated targets had, and one that they have.
+type ScopesBeforeAndAfter = [i128; 2];
+
+/// The sets of chains that reach updated targets, each with the number of these targets.
+fn scopes_by_set(targets: &[TargetUpdate<'_>]) -> HashMap<SetId, ScopesBeforeAndAfter> {
+    let mut sets: HashMap<SetId, ScopesBeforeAndAfter> = HashMap::new();
+    for alike in targets.chunk_by(TargetUpdate::is_like) {
+        let Some(TargetUpdate { update, was_target, is_target }) = alike.first() else { continue };
+        if let Some(set) = update.before.filter(|_| *was_target) {
+            sets.entry(set).or_default()[0] += alike.len() as i128;
+        }
+        if let Some(set) = update.after.filter(|_| *is_target) {
+            sets.entry(set).or_default()[1] += alike.len() as i128;
+        }
+    }
+    sets
 }
 
 /// The chains that reach a target. `None` if the node is not a target.

@@ -14,12 +14,11 @@ use std::collections::BTreeSet;
 use hashbrown::HashSet;
 
 use super::update::{KindUpdate, RefoldedChains};
-use crate::chain::ChainId;
+use crate::chain::{ChainId, Link, SetId};
 use crate::change::same_status;
 use crate::engine::Engine;
 use crate::engine_view::EngineView;
 use crate::model::{Model, RefCounts};
-use crate::object::ObjectId;
 use crate::order::Stack;
 use crate::policy::PolicyId;
 use crate::status::PolicyStatus;
@@ -39,9 +38,9 @@ pub(super) struct Differences {
     pub policies: BTreeSet<PolicyId>,
     /// Further policies whose status can differ. [`Differences::add_policies`] compares them.
     candidates: BTreeSet<PolicyId>,
-    /// The policies in chains that were added, removed or refolded at an effective target, those that were reattached, and
-    /// those on objects that were relinked.
-    pub touched: BTreeSet<PolicyId>,
+    /// The policies whose statuses were compared: among them those that were reattached, or whose order on a node may have
+    /// changed.
+    compared: BTreeSet<PolicyId>,
     /// Whether the report of every policy can differ.
     pub touches_all: bool,
     /// The nodes above all routes whose affecting policies changed. `None` if contributions are not counted.
@@ -53,6 +52,8 @@ pub(super) struct Differences {
 pub(super) struct KindDifferences {
     /// The index of the model.
     pub model: usize,
+    /// The sets of chains that reached or reach updated targets.
+    sets: Vec<SetId>,
     /// The effective targets whose effective policies can differ, before and after the batch.
     pub targets: [Vec<NodeId>; 2],
     /// How many of the first targets have the same scopes before and after, in each of which the effective policy differs.
@@ -77,8 +78,7 @@ impl Differences {
     pub fn add_policies(&mut self, engines: [&Engine; 2], more: impl Iterator<Item = PolicyId>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.extend(more);
-        self.touched.extend(&candidates);
-        for policy in candidates {
+        for &policy in &candidates {
             let [before, after] = engines.map(|engine| status(engine, policy));
             let is_same = match (before, after) {
                 (Some(before), Some(after)) => same_status(engines, [&before, &after]),
@@ -90,18 +90,22 @@ impl Differences {
                 false => self.policies.insert(policy),
             };
         }
+        self.compared = candidates;
     }
 
-    /// Adds the policies on some objects, before and after.
-    pub fn touch_objects(&mut self, engines: [&Engine; 2], objects: &BTreeSet<ObjectId>) {
-        for engine in engines {
-            let topology = engine.topology();
-            let wholes = objects.iter().copied().map(NodeId::whole).filter(|node| topology.has(*node));
-            for node in wholes.flat_map(|whole| [whole].into_iter().chain(topology.sections(whole))) {
-                let stacks = engine.models().iter().filter_map(|model| model.stack(node));
-                self.touched.extend(stacks.flat_map(Stack::policies));
-            }
+    /// The policies that were compared, and those in chains that were added, removed or refolded at effective targets.
+    pub fn touched_policies(&self, engines: [&Engine; 2]) -> BTreeSet<PolicyId> {
+        let mut touched = self.compared.clone();
+        for (kind, engine) in self.kinds.iter().flat_map(|kind| engines.map(|engine| (kind, engine))) {
+            let Some(model) = engine.models().get(kind.model) else { continue };
+            let in_sets = kind.sets.iter().flat_map(|set| model.chains_in_set(*set)).map(|(chain, _)| *chain);
+            let chains: HashSet<ChainId> = in_sets.chain(kind.refolded.chains.iter().copied()).collect();
+            let existing = chains.iter().filter(|chain| model.has_chain(**chain));
+            let nodes: HashSet<NodeId> =
+                existing.flat_map(|chain| model.links(*chain)).filter_map(Link::node).collect();
+            touched.extend(nodes.iter().filter_map(|node| model.stack(*node)).flat_map(Stack::policies));
         }
+        touched
     }
 }
 
@@ -131,7 +135,6 @@ pub(super) fn compare(
         differences.has_effective |= found.has_effective;
         differences.policies.extend(found.policies);
         differences.candidates.extend(found.candidates);
-        differences.touched.extend(found.touched);
         differences.kinds.push(found.differences);
         model_after.set_tallies(found.tallies);
     }

@@ -65,7 +65,7 @@ impl<'s> Search<'s> {
         // The status of a policy counts all its scopes: they must end in the region.
         let mut within = self.sides.closure(self.first_nodes_of(&policies)?, Topology::children);
         within.extend(&affected);
-        within.extend(&self.next.edits.nodes);
+        within.extend(self.next.edits.nodes.iter());
         let siblings = self.sides.nodes_of_same_objects(within.iter().copied());
         let nodes = self.sides.closure(within.iter().copied().chain(siblings), Topology::parents);
         let nodes = self.sides.0.map(|side| in_order(&side.topology, &nodes));

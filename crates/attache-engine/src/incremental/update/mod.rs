@@ -28,10 +28,10 @@ mod topology;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::batch_edits::BatchEdits;
 use super::changed::ObjectChange;
 use super::compare::{ContributionCounts, Differences, compare};
 use super::dependents::DependencyIndex;
-use super::lint_region::BatchEdits;
 use super::object_index::ObjectIndex;
 use super::rebuild;
 use crate::engine::Engine;
@@ -58,6 +58,8 @@ pub(super) struct UpdateContext<'u> {
     pub dependencies: &'u DependencyIndex,
     /// The objects after the changes, by kind and namespace.
     pub objects: &'u ObjectIndex,
+    /// Whether the changes are only tried: the next engine is not kept, and its report is likely to be linted.
+    pub is_trial: bool,
 }
 
 impl UpdateContext<'_> {
@@ -140,8 +142,8 @@ pub(super) struct Update {
     pub differences: Differences,
     /// What was edited. The changes of objects are not among it yet.
     pub edits: BatchEdits,
-    /// The use counts of the chains of each side, by model.
-    pub ref_counts: [Vec<RefCounts>; 2],
+    /// The use counts of the chains of each side, by model. `None` if they are not recorded.
+    pub ref_counts: Option<[Vec<RefCounts>; 2]>,
     /// The objects whose dependencies may differ.
     pub reindexed: Vec<ObjectId>,
     /// The parts of the topology that are free for new nodes.
@@ -164,9 +166,9 @@ pub(super) fn update(
     if !can_affect_policies(context, &next, &topology.policies) {
         let sides = [Arc::clone(before), Arc::new(before.with_equivalent_parts(next.parts))];
         let differences = Differences::none(kept.is_some());
-        let (ref_counts, free_parts) = (Default::default(), next.edits.take_free());
+        let free_parts = next.edits.take_free();
         let edits = BatchEdits { linked: topology.linked, topology: next.edits, ..BatchEdits::default() };
-        return Ok(Update { sides, differences, edits, ref_counts, reindexed: Vec::new(), free_parts });
+        return Ok(Update { sides, differences, edits, ref_counts: None, reindexed: Vec::new(), free_parts });
     }
     let reattached = attachments::update(context, &mut next, topology.policies)?;
     let mut new_ref_counts = Vec::new();
@@ -180,7 +182,8 @@ pub(super) fn update(
             (before, &mut new_ref_counts, None, region)
         }
     };
-    let ref_counts_before = ref_counts.clone();
+    // An update that is kept does not share them: every use that changes would be copied.
+    let ref_counts_before = (contributions.is_none() || context.is_trial).then(|| ref_counts.clone());
     let context = &UpdateContext { before: &before, ..*context };
     let mut models = before.models().to_vec();
     models.iter_mut().for_each(|model| model.clear_caches());
@@ -192,19 +195,14 @@ pub(super) fn update(
     for (model, ref_counts) in models.iter_mut().zip(ref_counts.iter_mut()) {
         model.release_unused(ref_counts);
     }
-    let ref_counts = [ref_counts_before, ref_counts.clone()];
+    let ref_counts = ref_counts_before.map(|before| [before, ref_counts.clone()]);
     let after = Arc::new(before.with_parts(next.parts, Models::from_built(models)));
     let policies = reattached.iter().map(|it| it.policy);
     let reindexed = context.changed_content().chain(policies.clone().map(|policy| policy.0)).collect();
     differences.add_policies([&before, &after], stacks.policies.into_iter().chain(policies));
-    let policies = differences.touched.clone();
     differences.touches_all = context.can_touch_all_policies();
-    if !differences.touches_all {
-        let relinked = topology.linked.iter().copied().chain(context.changed_content()).collect();
-        differences.touch_objects([&before, &after], &relinked);
-    }
     let (sides, free_parts) = ([before, after], next.edits.take_free());
-    let edits = BatchEdits { linked: topology.linked, policies, topology: next.edits, ..BatchEdits::default() };
+    let edits = BatchEdits { linked: topology.linked, topology: next.edits, ..BatchEdits::default() };
     Ok(Update { sides, differences, edits, ref_counts, reindexed, free_parts })
 }
 

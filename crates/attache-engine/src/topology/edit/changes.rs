@@ -2,12 +2,13 @@
 
 use crate::object::ObjectId;
 use crate::topology::NodeId;
+use crate::topology::node::DistinctNodes;
 
 /// The nodes that an update changed.
 #[derive(Debug, Default)]
 pub struct TopologyChanges {
-    /// Nodes that are new, or whose links changed. A node can occur several times.
-    pub nodes: Vec<NodeId>,
+    /// Nodes that are new, or whose links changed.
+    pub nodes: DistinctNodes,
     /// Nodes that requests newly reach or no longer reach, and routes that requests reach over different links.
     pub live_changed: Vec<NodeId>,
     /// Nodes whose Namespace node was replaced.

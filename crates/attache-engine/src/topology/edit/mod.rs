@@ -174,7 +174,7 @@ impl TopologyEditor<'_> {
             // The nodes below have a different set of live parents.
             self.changes.nodes.push(node);
             let below = it.children.as_slice().iter().chain(it.across.as_slice());
-            below.for_each(|node| self.changes.nodes.push(*node));
+            below.for_each(|node| _ = self.changes.nodes.push(*node));
             self.topology.edit(node, |node| node.live = live);
         }
     }

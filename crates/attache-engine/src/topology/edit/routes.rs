@@ -288,7 +288,7 @@ impl TopologyEditor<'_> {
             // A removed parent has no node.
             match self.topology.node(parent).map(|node| node.level) {
                 Some(Level::RouteRule) => return Err(NeedsRebuild::Delegation),
-                Some(Level::Frontend) => self.changes.nodes.push(parent),
+                Some(Level::Frontend) => _ = self.changes.nodes.push(parent),
                 _ => {}
             }
             changes.removed.push((parent, route));
@@ -369,7 +369,7 @@ impl TopologyEditor<'_> {
     /// Removes frontend nodes without routes.
     pub fn remove_unused(&mut self) -> Result<(), NeedsRebuild> {
         let mut unused = Vec::new();
-        for &id in &self.changes.nodes {
+        for &id in self.changes.nodes.iter() {
             let Some(node) = self.topology.node(id) else { continue };
             match node.level {
                 Level::Frontend if self.topology.children(id).is_empty() => unused.push(id),
@@ -382,8 +382,6 @@ impl TopologyEditor<'_> {
                 _ => {}
             }
         }
-        unused.sort_unstable();
-        unused.dedup();
         for frontend in unused {
             let service = self.topology.whole(frontend);
             self.topology.edit(service, |node| node.frontend = None);

@@ -1,6 +1,8 @@
-//! The objects and policies whose lint findings a batch can change.
+//! What a batch edited: the nodes whose links it can change, and the objects and policies whose lint findings it can change.
 
 use std::collections::BTreeSet;
+
+use hashbrown::HashSet;
 
 use super::both_sides::BothSides;
 use super::changed::ObjectChange;
@@ -25,23 +27,34 @@ pub(super) struct BatchEdits {
     pub changes: Vec<ObjectChange>,
     /// The routes, Gateways and ListenerSets that were relinked.
     pub linked: BTreeSet<ObjectId>,
-    /// The policies that were reattached, whose order on a node may have changed, or that are in a chain whose effective
-    /// policy or number of scopes changed.
-    pub policies: BTreeSet<PolicyId>,
     pub topology: TopologyChanges,
 }
 
 impl BatchEdits {
-    /// The region of the batch, given the engines before and after it.
-    pub fn lint_region(&self, sides: [&EngineParts; 2]) -> LintRegion {
+    /// The nodes whose links can differ, those below them, and the other nodes of the same objects.
+    pub fn relinked_nodes(&self, sides: [&EngineParts; 2]) -> HashSet<NodeId> {
+        let both = BothSides(sides);
+        let changed = self.changes.iter().filter(|change| change.fields.content()).map(|change| change.id);
+        let objects = self.linked.iter().copied().chain(changed).map(NodeId::whole);
+        let edited = self.topology.nodes.iter().copied().chain(self.edited_nodes());
+        let below = both.closure(edited.chain(both.nodes_of_same_objects(objects)), Topology::children);
+        both.nodes_of_same_objects(below).collect()
+    }
+
+    /// The nodes that were removed, that requests newly reach or no longer reach, or whose Namespace node was replaced.
+    fn edited_nodes(&self) -> impl Iterator<Item = NodeId> {
+        let edits = &self.topology;
+        edits.removed.iter().chain(&edits.live_changed).chain(&edits.renamespaced).copied()
+    }
+
+    /// The region of the batch, given the engines before and after it, and the policies whose outcomes it can change.
+    pub fn lint_region(&self, sides: [&EngineParts; 2], touched: &BTreeSet<PolicyId>) -> LintRegion {
         let changed = self.changes.iter().map(|change| PolicyId(change.id));
         let is_policy = |policy: &PolicyId| sides.iter().any(|side| side.policies.get(*policy).is_some());
-        let policies: BTreeSet<PolicyId> = self.policies.iter().copied().chain(changed).filter(is_policy).collect();
+        let policies: BTreeSet<PolicyId> = touched.iter().copied().chain(changed).filter(is_policy).collect();
         let both = BothSides(sides);
-        let edits = &self.topology;
-        let edited = edits.removed.iter().chain(&edits.live_changed).chain(&edits.renamespaced).copied();
         let objects = both.nodes_of_same_objects(self.linked_or_changed().map(NodeId::whole));
-        let below = both.closure(edited.chain(objects), Topology::children);
+        let below = both.closure(self.edited_nodes().chain(objects), Topology::children);
         let parents: Vec<ObjectId> = sides.iter().flat_map(|side| self.parents_of_routes(&side.topology)).collect();
         let objects = sides.map(|side| {
             let owners = below.iter().filter_map(|node| side.topology.node(*node)?.owner.object());
