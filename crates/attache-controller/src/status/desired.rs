@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use attache_engine::kinds::{KindId, KindOrigin, PolicyKind, StatusWrite};
-use attache_engine::{AncestorStatus, Engine, ObjectRef, PolicyId, StatusCondition, TargetReport, TargetStatus};
+use attache_engine::{
+    AncestorStatus, Engine, Level, NodeId, ObjectRef, PolicyId, StatusCondition, TargetReport, TargetStatus,
+};
 use serde_json::{Map, Value as Json, json};
 use smol_str::SmolStr;
 
@@ -182,9 +184,16 @@ pub fn desired_targets(
         None => engine.target_statuses(),
         Some(wanted) => {
             let nodes = wanted.iter().filter_map(|id| topology.find(objects, id));
+            let (namespaces, nodes): (HashSet<NodeId>, HashSet<NodeId>) =
+                nodes.partition(|node| topology[*node].level == Level::Namespace);
+            let nodes = nodes.into_iter();
             let nodes =
                 nodes.flat_map(|node| [node].into_iter().chain(topology.sections(node)).chain(topology.frontend(node)));
-            engine.target_statuses_within(engine.models(), &topology.below(nodes))
+            // Namespaces have no links: what they contain is found among all nodes.
+            let all = topology.nodes().map(|(node, _)| node).filter(|_| !namespaces.is_empty());
+            let contained = all.filter(|node| topology.namespace(*node).is_some_and(|it| namespaces.contains(&it)));
+            let within = namespaces.iter().copied().chain(nodes).chain(contained);
+            engine.target_statuses_within(engine.models(), &topology.below(within))
         }
     };
     let mut by_object: BTreeMap<ObjectRef, TargetStatus> = BTreeMap::new();

@@ -198,8 +198,11 @@ impl Tracker {
         let are_other_kinds = self.take_kinds(engine, &kinds);
         let is_whole = is_first || are_other_kinds;
         let edited: HashSet<&ObjectRef> = states.iter().flat_map(|state| state.edited.iter()).collect();
-        let stale: Vec<&ObjectRef> = edited.iter().copied().filter(|id| self.is_stale(engine, id)).collect();
         let reports: Vec<&Report> = states.iter().filter_map(|state| state.report.as_deref()).collect();
+        // A Namespace that policies affect can be added: before, it was only named by other objects.
+        let is_new = |id: &ObjectRef| reports.iter().any(|report| report.before.objects().find(id).is_none());
+        let is_stale = |id: &&ObjectRef| is_new(id) || self.is_stale(engine, id);
+        let stale: Vec<&ObjectRef> = edited.iter().copied().filter(is_stale).collect();
         let changed: Vec<&Report> = reports.iter().copied().filter(|report| !report.is_empty()).collect();
         let moved: BTreeSet<&ObjectRef> = states.iter().flat_map(|state| state.moved.iter()).collect();
         self.hand_over(state, since, &mut candidates);

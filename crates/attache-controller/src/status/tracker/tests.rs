@@ -94,7 +94,7 @@ fn what_is_desired_after_each_batch_is_what_a_new_tracker_desires() {
         for _ in 0..=dice.below(2) {
             let at = dice.below(objects.len());
             let edit = match (objects[at].id.kind.as_str(), dice.below(6)) {
-                ("PolicyKind" | "Namespace", _) => continue,
+                ("PolicyKind", _) => continue,
                 (_, 0) => {
                     removed.push(objects.swap_remove(at));
                     Edit::Delete(removed[removed.len() - 1].id.clone())
