@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use attache_engine::Loss;
 use attache_engine::kinds::PolicyKind;
 use attache_engine::{
-    BlockKind, GroupKind, Merged, Model, NodeId, NodeRef, ObjectId, ObjectRef, Path, PolicyId, ReportedOrigin, Scope,
-    Value, ValueOrigin,
+    BlockKind, GroupKind, Level, Merged, Model, NodeId, NodeRef, ObjectId, ObjectRef, Path, PolicyId, ReportedOrigin,
+    Scope, Value, ValueOrigin,
 };
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
@@ -209,7 +209,7 @@ pub struct KindGroups {
 }
 
 /// Why nothing is in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum NothingInForce {
     /// The input has no policies of a known kind.
     NoPolicies,
@@ -220,16 +220,45 @@ pub enum NothingInForce {
         /// The number of policies in the input.
         policies: usize,
     },
+    /// The object is a backend, and policies are in force on routes that lead to it.
+    OnRoutes {
+        /// These routes.
+        routes: Vec<NodeRef>,
+    },
 }
 
 impl NothingInForce {
-    pub(crate) fn new(snapshot: &Snapshot, models: &[Model]) -> NothingInForce {
+    /// `nodes` are those of the requested object, if there is one.
+    pub(crate) fn new(snapshot: &Snapshot, models: &[Model], nodes: &[NodeId]) -> NothingInForce {
+        let routes = || policies_on_routes(snapshot, nodes);
         match snapshot.engine.policies().len() {
             0 => NothingInForce::NoPolicies,
             _ if models.is_empty() => NothingInForce::NoneOfKind,
-            policies => NothingInForce::NoneReaches { policies },
+            policies => match routes() {
+                routes if routes.is_empty() => NothingInForce::NoneReaches { policies },
+                routes => NothingInForce::OnRoutes { routes },
+            },
         }
     }
+}
+
+/// The routes that lead to a backend and have effective policies, sorted.
+pub(crate) fn policies_on_routes(snapshot: &Snapshot, backend: &[NodeId]) -> Vec<NodeRef> {
+    let (topology, view) = (snapshot.engine.topology(), snapshot.engine.view());
+    let is_backend = |node: &&NodeId| matches!(topology[**node].level, Level::Backend | Level::BackendPort);
+    let parents = backend.iter().filter(is_backend).flat_map(|node| topology.parents(*node));
+    let rules: BTreeSet<NodeId> = parents.copied().filter(|node| topology[*node].level == Level::RouteRule).collect();
+    if rules.is_empty() {
+        return Vec::new();
+    }
+    let models = snapshot.engine.models_at(rules.iter().copied());
+    let has_policy = |rule: &&NodeId| {
+        let chains = models.iter().flat_map(|model| model.chains_at(view, **rule).iter().map(move |it| (model, it.0)));
+        topology.live(**rule) && chains.into_iter().any(|(model, chain)| has_content(model.effective(view, chain)))
+    };
+    let routes: BTreeSet<NodeRef> =
+        rules.iter().filter(has_policy).map(|rule| snapshot.node_ref(topology.whole(*rule))).collect();
+    routes.into_iter().collect()
 }
 
 impl<'s> EffectivePolicies<'s> {
@@ -289,7 +318,7 @@ impl<'s> EffectivePolicies<'s> {
 
     /// Why nothing is in force. Meaningful only if that is so.
     pub fn nothing_in_force(&self) -> NothingInForce {
-        NothingInForce::new(self.snapshot, &self.models)
+        NothingInForce::new(self.snapshot, &self.models, self.focus.nodes())
     }
 }
 

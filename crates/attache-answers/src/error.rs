@@ -47,6 +47,11 @@ pub enum QueryError {
         /// The object.
         object: Box<NodeRef>,
     },
+    /// The object of a question about a policy looks like a policy, and its kind is unknown.
+    PolicyOfUnknownKind {
+        /// The object.
+        object: Box<NodeRef>,
+    },
     /// The object of a question about the policies on an object is itself a policy.
     IsAPolicy {
         /// The policy.
@@ -150,6 +155,7 @@ impl QueryError {
             SectionNotFound { known, .. } if known.is_empty() => return None,
             SectionNotFound { known, .. } => format!("its sections are {}", first_of(known, 12)),
             NotAPolicy { .. } | IsAPolicy { .. } => return None,
+            PolicyOfUnknownKind { .. } => "add its CRD, or describe it with a PolicyKind document".to_owned(),
             UnknownPolicyKind { known, .. } if known.is_empty() => {
                 "there are no policy kinds: add their CRDs or PolicyKind documents".to_owned()
             }
@@ -212,6 +218,7 @@ impl fmt::Display for QueryError {
             SectionNotFound { object, known, .. } if known.is_empty() => write!(f, "{object} has no sections"),
             SectionNotFound { object, section, .. } => write!(f, "{object} has no section `{section}`"),
             NotAPolicy { object } => write!(f, "{object} is not a policy"),
+            PolicyOfUnknownKind { object } => write!(f, "{object} looks like a policy, but its kind is unknown"),
             IsAPolicy { policy } => write!(f, "{policy} is a policy, and policies do not apply to policies"),
             UnknownPolicyKind { name, .. } => write!(f, "unknown policy kind `{name}`"),
             AmbiguousPolicyKind { name, .. } => write!(f, "several policy kinds are called `{name}`"),

@@ -223,7 +223,7 @@ pub fn explain(snapshot: &Snapshot, query: &ExplainQuery) -> Result<Explanation,
     let nothing = match &query.field {
         _ if !items.is_empty() => None,
         Some(field) if !answers.is_empty() => Some(field_not_set(field, &answers)),
-        _ => Some(NothingToExplain::NothingInForce(NothingInForce::new(snapshot, &models))),
+        _ => Some(NothingToExplain::NothingInForce(NothingInForce::new(snapshot, &models, focus.nodes()))),
     };
     let (api_version, kind) = (API_VERSION, "Explanation");
     Ok(Explanation { api_version, kind, object, field: query.field.clone(), items, nothing })

@@ -37,7 +37,7 @@ fn how_they_meet(kind: &PolicyKind) -> String {
 
 fn between_two(kind: &PolicyKind) -> &'static str {
     match kind.same_level() {
-        SameLevel::OldestIsHigher => "of two on one target the older counts as the higher",
+        SameLevel::OldestIsHigher => "of two on one target the older counts as the less specific",
         SameLevel::OldestWins => "of two on one target the older wins",
         SameLevel::OldestAlone => "of several on one target only the oldest counts",
         SameLevel::RejectNewer => "of two on one target the newer is not accepted",

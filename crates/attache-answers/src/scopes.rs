@@ -205,6 +205,14 @@ pub fn cut(count: usize, most: usize) -> usize {
 }
 
 impl Focus {
+    /// The nodes of the object that it is about, if there is one.
+    pub fn nodes(&self) -> &[NodeId] {
+        match self {
+            Focus::Everything { .. } => &[],
+            Focus::At(nodes) | Focus::Through(nodes) => nodes,
+        }
+    }
+
     /// The focus of a query. Without an object, it is everything.
     pub fn find(
         snapshot: &Snapshot,

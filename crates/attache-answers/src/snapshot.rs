@@ -136,7 +136,10 @@ impl Snapshot {
     /// The policy that a query names.
     pub(crate) fn find_policy(&self, query: &ObjectQuery, namespace: Option<&str>) -> Result<PolicyId, QueryError> {
         let object = self.find(query, namespace)?;
-        self.engine.find_policy(&object.object).ok_or_else(|| QueryError::NotAPolicy { object: Box::new(object) })
+        self.engine.find_policy(&object.object).ok_or_else(|| match self.is_unknown_policy(&object.object) {
+            true => QueryError::PolicyOfUnknownKind { object: Box::new(object) },
+            false => QueryError::NotAPolicy { object: Box::new(object) },
+        })
     }
 
     /// The nodes that a reference names. A Service that is the parent of routes has two.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use attache_engine::{Level, NodeId, NodeRef, ObjectRef, RefusedLink};
+use attache_engine::{Level, NodeId, NodeRef, ObjectRef, PolicyId, RefusedLink};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
@@ -14,7 +14,8 @@ use crate::snapshot::Snapshot;
 /// Selects a part of the topology.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyQuery {
-    /// Only the ancestors and descendants of this object.
+    /// Only the ancestors and descendants of this object; of the objects in it, if it is a Namespace; of its targets, if it is
+    /// a policy.
     pub object: Option<ObjectQuery>,
     /// The namespace of the object. Without an object: only the ancestors and descendants of objects in this namespace.
     pub namespace: Option<String>,
@@ -87,15 +88,35 @@ pub struct TopologyDocument {
 pub fn topology(snapshot: &Snapshot, query: &TopologyQuery) -> Result<TopologyGraph, QueryError> {
     let topology = snapshot.engine.topology();
     let nodes = match (&query.object, &query.namespace) {
-        (Some(object), namespace) => around(snapshot, &snapshot.nodes(&snapshot.find(object, namespace.as_deref())?)),
-        (None, Some(namespace)) => {
-            let is_here = |(node, _): &(NodeId, _)| snapshot.is_in(*node, Some(namespace));
-            let inside: Vec<NodeId> = topology.nodes().filter(is_here).map(|(node, _)| node).collect();
-            around(snapshot, &inside)
+        (Some(object), namespace) => {
+            let object = snapshot.find(object, namespace.as_deref())?;
+            let nodes = match snapshot.engine.find_policy(&object.object) {
+                Some(policy) => targets(snapshot, policy),
+                None => snapshot.nodes(&object),
+            };
+            // Namespaces have no links.
+            let with_links = |node: NodeId| match topology[node].level {
+                Level::Namespace => inside(snapshot, &snapshot.node_ref(node).object.name),
+                _ => vec![node],
+            };
+            around(snapshot, &nodes.into_iter().flat_map(with_links).collect::<Vec<_>>())
         }
+        (None, Some(namespace)) => around(snapshot, &inside(snapshot, namespace)),
         (None, None) => topology.order().to_vec(),
     };
     Ok(TopologyGraph::new(snapshot, &nodes))
+}
+
+/// The nodes in a namespace.
+fn inside(snapshot: &Snapshot, namespace: &str) -> Vec<NodeId> {
+    let nodes = snapshot.engine.topology().nodes().map(|(node, _)| node);
+    nodes.filter(|node| snapshot.is_in(*node, Some(namespace))).collect()
+}
+
+/// The nodes that a policy is attached to.
+fn targets(snapshot: &Snapshot, policy: PolicyId) -> Vec<NodeId> {
+    let attached = &snapshot.engine.attachments().for_policy(policy).to;
+    attached.iter().filter(|it| !it.is_absent()).map(|it| it.node).collect()
 }
 
 /// `nodes` with their ancestors and descendants, parents first.

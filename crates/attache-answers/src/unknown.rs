@@ -54,6 +54,14 @@ impl Snapshot {
         found
     }
 
+    /// Whether an object looks like a policy, and its kind is unknown.
+    pub(crate) fn is_unknown_policy(&self, object: &ObjectRef) -> bool {
+        self.unknown().iter().any(|unknown| match unknown {
+            Unknown::PolicyKind { policies, .. } => policies.iter().any(|it| it.policy == *object),
+            _ => false,
+        })
+    }
+
     /// What the answer about an object or a policy depends on and the input does not contain.
     pub fn unknown_about(&self, object: &NodeRef) -> Vec<Unknown> {
         let (engine, topology) = (&self.engine, self.engine.topology());

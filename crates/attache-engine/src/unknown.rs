@@ -91,7 +91,7 @@ impl fmt::Display for Unknown {
             }
             Unknown::PolicyKind { kind, policies } => {
                 let policies: Vec<ObjectRef> = policies.iter().map(|it| it.policy.clone()).collect();
-                write!(f, "kind {kind} is unknown: what {} does is not part of the answer", Some3(&policies))
+                write!(f, "kind {kind} is unknown: the effect of {} is not part of the answer", Some3(&policies))
             }
             Unknown::Grants { namespace, from } => {
                 let from = Some3(from);

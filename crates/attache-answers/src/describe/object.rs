@@ -12,7 +12,7 @@ use super::About;
 use super::problems::problems;
 use crate::descendants::{Descendants, NodeCount, node_counts};
 use crate::document::is_true;
-use crate::effective::{OriginDocument, origins};
+use crate::effective::{OriginDocument, origins, policies_on_routes};
 use crate::lint::FindingDocument;
 use crate::scopes::{Focus, ScopeDocument, ScopeGroup, consumer, is_reached};
 use crate::snapshot::{Snapshot, group_kind};
@@ -58,6 +58,9 @@ pub struct ObjectDescription {
     /// The number of policies in the input.
     #[serde(skip)]
     pub policies_in_input: usize,
+    /// If nothing is in force on a backend: the routes that lead to it and have effective policies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub policies_on_routes: Vec<NodeRef>,
     /// Policies of unknown kinds that target it. Their effect is unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_policies: Vec<ObjectRef>,
@@ -194,6 +197,7 @@ impl ObjectDescription {
             below_counts: below.counts.clone(),
             hands_down: matches!(focus, Focus::At(_)),
             policies_in_input: snapshot.engine.policies().len(),
+            policies_on_routes: if answers.is_empty() { policies_on_routes(snapshot, &nodes) } else { Vec::new() },
             unknown_policies: snapshot.unknown_policies_on(&object.object),
             about: About::new(snapshot, object),
         }

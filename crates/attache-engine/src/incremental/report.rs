@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::batch_edits::{BatchEdits, LintRegion};
 use super::changed::ObjectChange;
 use super::compare::{Differences, KindDifferences, TargetContributors, status, uncounted_nodes};
 use super::update::Update;
-use crate::chain::ChainId;
+use crate::chain::SetId;
 use crate::change::{
     AffectedObjects, AffectedTargets, EffectiveChange, EffectiveOutline, Impact, StatusChange, TargetChange,
     changes_at, changes_of_targets, effective_changes, status_changes, target_changes,
@@ -132,7 +132,7 @@ impl Report {
         for kind in &differences.kinds {
             add_affected_objects(sides, kind, &mut affected);
         }
-        affected.count()
+        affected.count(Some(sides[1].view()))
     }
 
     /// The policies that were added or removed, or whose status changed, sorted.
@@ -267,19 +267,17 @@ fn changes_among(
 /// Adds the objects in scopes of one kind that change. Where all scopes of a target change, they need not be compared.
 fn add_affected_objects(sides: &[Arc<Engine>; 2], kind: &KindDifferences, affected: &mut AffectedObjects) {
     let (view, Some(model)) = (sides[1].view(), sides[1].models().get(kind.model)) else { return };
-    let chains_before = |node| {
-        let existing = sides[0].models().get(kind.model).filter(|_| sides[0].topology().has(node));
-        existing.map(|model| model.chains_at(sides[0].view(), node))
-    };
+    let was = sides[0].models().get(kind.model);
     let [before, after] = kind.targets.each_ref().map(|targets| targets.split_at(kind.changed_in_all_scopes));
     affected.add_scopes(view, model, after.0);
     let moved: HashSet<NodeId> = before.1.iter().chain(after.1).copied().collect();
-    let is_changed = |(chain, _): &(ChainId, u64)| kind.refolded_effective.contains(chain);
+    let mut sets: HashMap<SetId, bool> = HashMap::new();
+    let all_changed = |set| model.chains_in_set(set).iter().all(|(chain, _)| kind.refolded_effective.contains(chain));
     let changes_whole = |node: &NodeId| {
-        let chains = model.chains_at(view, *node);
-        chains.iter().all(is_changed)
-            // A node can have got a refolded chain instead of another one with the same effective policy.
-            && chains_before(*node) == Some(chains)
+        let set = model.set_reaching(*node);
+        // A node can have got a refolded chain instead of another one with the same effective policy.
+        was.is_some_and(|was| was.set_reaching(*node) == set)
+            && set.is_some_and(|set| *sets.entry(set).or_insert_with(|| all_changed(set)))
             && !moved.contains(node)
             && view.topology.same_named(*node).next().is_none()
     };

@@ -144,9 +144,9 @@ impl Controllers {
     }
 }
 
-impl ClassOwner<'_> {
+impl<'a> ClassOwner<'a> {
     /// The features of the controller. An unknown controller has those of the Gateway API.
-    pub fn supports(&self) -> &ControllerFeatures {
+    pub fn supports(&self) -> &'a ControllerFeatures {
         static UNKNOWN: LazyLock<ControllerFeatures> = LazyLock::new(ControllerFeatures::default);
         match self {
             ClassOwner::Known { controller, .. } => &controller.supports,

@@ -88,6 +88,10 @@ document! {
         #[field("tcpOnTlsTermination", default = true)]
         pub tcp_on_tls_termination: bool,
 
+        /// Whether a listener that has TLSRoutes serves a TCPRoute, too.
+        #[field("tcpBesideTlsRoutes", default = true)]
+        pub tcp_beside_tls_routes: bool,
+
         /// Protocols of listeners, beside those of the Gateway API.
         #[field("protocols")]
         pub protocols: Vec<SmolStr>,
@@ -120,6 +124,7 @@ impl Default for ControllerFeatures {
             first_stream_listener: false,
             listener_sets: true,
             tcp_on_tls_termination: true,
+            tcp_beside_tls_routes: true,
             protocols: Vec::new(),
             backends: Vec::new(),
         }

@@ -125,7 +125,9 @@ fn broken_rule(cause: &RefusalCause) -> Option<&'static Rule> {
             | ParentRefusal::NotDelegated { .. } => &rule::DANGLING_PARENT,
             ParentRefusal::NotAllowedByListeners(_) => &rule::ROUTE_NOT_ALLOWED,
             ParentRefusal::NoCommonHostname { .. } => &rule::NO_COMMON_HOSTNAME,
-            ParentRefusal::Conflicted { .. } | ParentRefusal::NotOldest { .. } => &rule::CONFLICTED_ROUTE,
+            ParentRefusal::Conflicted { .. }
+            | ParentRefusal::NotOldest { .. }
+            | ParentRefusal::BesideTlsRoute { .. } => &rule::CONFLICTED_ROUTE,
             ParentRefusal::ListenerSetNotAllowed { .. } => &rule::LISTENER_SET_NOT_ALLOWED,
         },
         RefusalCause::Backend(refusal) => match refusal {

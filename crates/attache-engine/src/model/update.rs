@@ -128,6 +128,11 @@ impl Model {
         true
     }
 
+    /// The set of chains that reach a node. `None` if the model does not cover the node.
+    pub(crate) fn set_reaching(&self, node: NodeId) -> Option<SetId> {
+        self.set_at(node)
+    }
+
     pub(crate) fn chains_in_set(&self, set: SetId) -> &[(ChainId, u64)] {
         self.sets.get(set)
     }

@@ -56,7 +56,6 @@ use crate::value::Value;
 use build::TopologyBuilder;
 use links::isolation::ListenerHostnames;
 use listeners::Listener;
-use node::DistinctNodes;
 use reference::Reference;
 use refusal::StoredRefusal;
 
@@ -71,6 +70,7 @@ pub use links::LinkFault;
 pub(crate) use links::routes::RouteParent;
 pub(crate) use links::{delegation, gateways, routes};
 pub use namespaces::{AllowedNamespaces, Namespace};
+pub(crate) use node::DistinctNodes;
 pub use node::{Node, NodeId, Owner};
 pub use node_map::NodeMap;
 pub(crate) use node_map::NodeVec;

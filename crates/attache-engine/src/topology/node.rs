@@ -52,11 +52,10 @@ struct NodeMarks {
 impl NodeMarks {
     /// Marks a node. Returns whether it was not marked before.
     fn insert(&mut self, node: NodeId) -> bool {
-        let (marks, at) = match node.place() {
-            Ok(part) => (&mut self.parts, part),
-            Err(whole) => (&mut self.wholes, whole),
+        let (marks, (word, bit)) = match node.place() {
+            Ok(part) => (&mut self.parts, place_of_mark(part)),
+            Err(whole) => (&mut self.wholes, place_of_mark(whole)),
         };
-        let (word, bit) = (at / 64, 1 << (at % 64));
         if marks.len() <= word {
             marks.resize(word + 1, 0);
         }
@@ -64,6 +63,19 @@ impl NodeMarks {
         marks[word] |= bit;
         is_new
     }
+
+    fn contains(&self, node: NodeId) -> bool {
+        let (marks, (word, bit)) = match node.place() {
+            Ok(part) => (&self.parts, place_of_mark(part)),
+            Err(whole) => (&self.wholes, place_of_mark(whole)),
+        };
+        marks.get(word).is_some_and(|marks| marks & bit != 0)
+    }
+}
+
+/// The word and the bit in it that mark a node.
+fn place_of_mark(at: usize) -> (usize, u64) {
+    (at / 64, 1 << (at % 64))
 }
 
 /// A list of nodes, each once.
@@ -75,12 +87,16 @@ pub struct DistinctNodes {
 
 impl DistinctNodes {
     /// Adds a node. Returns whether it was not in the list.
-    pub(super) fn push(&mut self, node: NodeId) -> bool {
+    pub(crate) fn push(&mut self, node: NodeId) -> bool {
         let is_new = self.marks.insert(node);
         if is_new {
             self.nodes.push(node);
         }
         is_new
+    }
+
+    pub(crate) fn contains(&self, node: NodeId) -> bool {
+        self.marks.contains(node)
     }
 
     pub(super) fn into_vec(self) -> Vec<NodeId> {

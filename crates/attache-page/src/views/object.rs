@@ -15,8 +15,8 @@ use maud::{Markup, html};
 use crate::address::{self, with_query};
 use crate::ask::{Answer, Ask, Unanswered};
 use crate::html::{
-    Frame, MarginNote, candidates, command, computed, counted, finding, grouped, more, node, policy, qualified_name,
-    section_node, short_node, written,
+    Frame, MarginNote, candidates, command, computed, counted, finding, grouped, more, node, node_list, policy,
+    qualified_name, section_node, short_node, written,
 };
 
 /// The number of nodes of a step of the path, and of targets of an answer, that are named.
@@ -164,9 +164,9 @@ fn effective(ask: &Ask, it: &ObjectDescription, explanation: &Explanation) -> Ma
                     a href=(with_query(&here, &[("kind", kind), ("show", "styles")])) aria-current=[styles.then_some("true")] data-soft { "Styles" }
                 }
             }
-            @if it.hands_down { p.dim { "For everything below it that has no policies of its own." } }
+            @if it.hands_down { p.dim { "For everything below it. Policies there can change defaults, but not overrides." } }
             @if explanation.items.is_empty() {
-                p.empty { "No policy is in force here." @if it.policies_in_input > 0 { " None of the " (counted(it.policies_in_input, "policy")) " reaches it." } }
+                p.empty { "No policy is in force here" @if !it.policies_on_routes.is_empty() { ", but on routes that lead to it: " (node_list(&it.policies_on_routes, NAMES)) "." } @else { "." } @if it.policies_on_routes.is_empty() && it.policies_in_input > 0 { " None of the " (counted(it.policies_in_input, "policy")) " reaches it." } }
             }
             @let styles_address = with_query(&here, &[("kind", kind), ("show", "styles")]);
             @for item in &explanation.items[..shown] { (answer(item, &it.about.object.object, (!styles).then_some(&styles_address))) }

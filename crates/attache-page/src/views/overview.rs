@@ -223,6 +223,8 @@ fn matrix_cell(cell: &MatrixCell, address: &str) -> Markup {
             @else {
                 a.cell href=(address) {
                     @if cell.answers > 1 { span.answers.dim title="not the same in all scopes; what is in italics is not in force in all of them" { (grouped(cell.answers)) " answers:" } " " }
+                    // First, because a narrow cell is cut off at its end.
+                    @if cell.lost > 0 { span.dim title="values of policies that are not in force" { (grouped(cell.lost)) " lost" } " " }
                     @for level in levels {
                         span.group {
                             (level_tag(level)) " "
@@ -234,7 +236,6 @@ fn matrix_cell(cell: &MatrixCell, address: &str) -> Markup {
                         " "
                     }
                     (more(cell.settings.len() - shown.len()))
-                    @if cell.lost > 0 { span.dim title="values of policies that are not in force" { (grouped(cell.lost)) " lost" } }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use attache_answers::get::PolicyItem;
 use attache_answers::scopes::cut;
-use attache_engine::{NodeId, NodeRef};
+use attache_engine::{Enforcement, NodeId, NodeRef};
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
@@ -144,6 +144,7 @@ fn why_not(item: &PolicyItem) -> Markup {
     let reported = enforced.map(|condition| condition.message.as_str()).unwrap_or_default();
     match status.by.as_slice() {
         _ if !item.accepted => html! { span.dim { (message(&status.accepted.message)) } },
+        [] if status.enforcement == Enforcement::Enforced => html! {},
         [] => html! { span.dim { (message(reported)) } },
         by => html! { span.dim { "overridden by " } (policy_list(by, NAMES)) },
     }

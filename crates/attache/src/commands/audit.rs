@@ -20,7 +20,7 @@ use crate::verdict::Verdict;
 /// Show objects that lack a required policy
 ///
 /// A requirement is a policy kind, or a kind and one of its rules: `AuthPolicy`, `AuthPolicy:rules.authentication`.
-/// Every effective target must have it in force in every scope (a scope is a path from a GatewayClass to the target).
+/// Every effective target must have it in force in every scope (a scope is a path from a Gateway to the target).
 /// If two systems have a kind of this name, add the group: `RateLimitPolicy.kuadrant.io`. A file can contain several
 /// requirements, and exceptions with a reason and an end date.
 ///

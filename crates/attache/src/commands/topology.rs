@@ -53,7 +53,12 @@ impl TopologyCommand {
             TopologyFormat::Tree | TopologyFormat::Wide if graph.is_empty() => {
                 let place = global.namespace.as_ref().map(|namespace| format!(" in namespace `{namespace}`"));
                 let place = place.unwrap_or_default();
-                writeln!(screen, "there are no gateways, routes, services or other targets of policies{place}")?;
+                match self.object.as_slice() {
+                    [] => {
+                        writeln!(screen, "there are no gateways, routes, services or other targets of policies{place}")?
+                    }
+                    object => writeln!(screen, "nothing is above or below {}{place}", object.join("/"))?,
+                }
             }
             TopologyFormat::Tree => graph::tree(graph, query.object.is_some(), screen)?,
             TopologyFormat::Wide => graph::tree(graph, true, screen)?,

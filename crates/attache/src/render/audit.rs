@@ -8,7 +8,7 @@ use attache_answers::scopes::cut;
 
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, paint};
 use super::table::Table;
-use super::{Screen, write_line};
+use super::{Screen, counted, write_line};
 
 /// The result for one requirement, with at most `most` names, or one more.
 pub fn write_result(result: &RequirementResult, most: usize, screen: &mut Screen) -> io::Result<()> {
@@ -17,9 +17,11 @@ pub fn write_result(result: &RequirementResult, most: usize, screen: &mut Screen
     let but = if excused == 0 { String::new() } else { format!(", {excused} excepted") };
     let verdict = match (*checked, lacking) {
         (0, _) => paint(PLAIN, "there are no targets to check"),
-        (checked @ 2.., 0) if excused == 0 => paint(GOOD, format!("in force on all {checked}")),
-        (checked, 0) => paint(GOOD, format!("in force on {} of {checked}{but}", checked - excused)),
-        (checked, _) => paint(BAD, format!("missing on {lacking} of {checked}{but}")),
+        (checked @ 2.., 0) if excused == 0 => paint(GOOD, format!("in force on all {checked} targets")),
+        (checked, 0) => {
+            paint(GOOD, format!("in force on {} of {}{but}", checked - excused, counted(checked, "target")))
+        }
+        (checked, _) => paint(BAD, format!("missing on {lacking} of {}{but}", counted(checked, "target"))),
     };
     write_line([paint(HEAD, require), paint(PLAIN, ": "), verdict], screen)?;
     let mut table = Table::plain(2);

@@ -30,11 +30,15 @@ impl DescribeView {
         self.topology(it, screen)?;
         self.policies(it, screen)?;
         self.effective(it, screen)?;
-        let nothing = if it.effective.is_empty() { "no policy affects it" } else { "no policy gives it a condition" };
+        let is_affected = !it.effective.is_empty() || !it.policies_on_routes.is_empty();
+        let nothing = if is_affected { "no policy gives it a condition" } else { "no policy affects it" };
         write_conditions(&it.conditions, nothing, screen)?;
         self.problems(&it.problems, screen)?;
         let question = |words: &[&str]| screen.invocation.question(words);
         let mut commands = vec![question(&["topology", &name])];
+        if let Some(route) = it.policies_on_routes.first() {
+            commands.insert(0, question(&["effective", &route.to_string()]));
+        }
         if !it.effective.is_empty() {
             commands.splice(0..0, [question(&["explain", &name]), question(&["effective", &name, "-o", "wide"])]);
         }
@@ -79,6 +83,11 @@ impl DescribeView {
         }
         if it.attached.is_empty() && it.inherited.is_empty() && it.lower.is_empty() {
             let why = match it.policies_in_input {
+                _ if !it.policies_on_routes.is_empty() => {
+                    let routes = some(&it.policies_on_routes, self.most);
+                    format!("none on it, but on routes that lead to it: {routes}")
+                }
+                _ if !it.effective.is_empty() => "none in force: no request reaches it".to_owned(),
                 0 => "none: there are no policies of a known kind".to_owned(),
                 1 => "none: the only policy does not reach it".to_owned(),
                 policies => format!("none: none of the {policies} policies reaches it"),
@@ -111,7 +120,11 @@ impl DescribeView {
         }
         write_section("effective", screen)?;
         if it.hands_down {
-            writeln!(screen, "  {}", paint(DIM, "for everything below that has no policies of its own"))?;
+            writeln!(
+                screen,
+                "  {}",
+                paint(DIM, "for everything below; policies there can change defaults, but not overrides")
+            )?;
         }
         let see = screen.invocation.question(&["effective", &it.about.object.to_string(), "-o", "wide"]);
         let shown = cut(it.effective.len(), self.most);

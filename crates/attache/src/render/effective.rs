@@ -13,7 +13,7 @@ use attache_engine::{BlockKind, GroupKind, NodeRef, ObjectRef, Path, Value};
 
 use super::style::{BAD, DIM, HEAD, LOST, LOST_MARK, OBJECT, PLAIN, POLICY, WARNING, paint};
 use super::table::{Cell, Table};
-use super::{Screen, joined, write_line};
+use super::{Screen, joined, some, write_line};
 
 /// Options for the lines of a spec.
 #[derive(Clone, Copy, Debug)]
@@ -168,15 +168,25 @@ pub fn attached(block: BlockKind, target: &NodeRef) -> Cell {
     paint(DIM, text).into()
 }
 
+/// The number of routes that are named before the rest is only counted.
+const MOST_ROUTES: usize = 3;
+
 /// Why nothing is in force.
-pub fn write_nothing(nothing: NothingInForce, place: &str, screen: &mut Screen) -> io::Result<()> {
+pub fn write_nothing(nothing: &NothingInForce, place: &str, screen: &mut Screen) -> io::Result<()> {
     let why = match nothing {
+        NothingInForce::OnRoutes { routes } => {
+            let names = some(routes, MOST_ROUTES);
+            write_line(format!("no policy is in force {place}, but on routes that lead to it: {names}"), screen)?;
+            let first = routes.first().map(ToString::to_string).unwrap_or_default();
+            let see = screen.invocation.question(&["effective", &first]);
+            return writeln!(screen, "{}", paint(DIM, format!("see {see}")));
+        }
         NothingInForce::NoPolicies => "there are no policies of a known kind".to_owned(),
         NothingInForce::NoneOfKind => "there are no policies of this kind".to_owned(),
         NothingInForce::NoneReaches { policies: 1 } => "the only policy does not reach it".to_owned(),
         NothingInForce::NoneReaches { policies } => format!("none of the {policies} policies reaches it"),
     };
-    let list = if nothing == NothingInForce::NoPolicies { "kinds" } else { "policies" };
+    let list = if *nothing == NothingInForce::NoPolicies { "kinds" } else { "policies" };
     let see = screen.invocation.question(&["get", list]);
     write_line(format!("no policy is in force {place}: {why}"), screen)?;
     writeln!(screen, "{}", paint(DIM, format!("see {see}")))

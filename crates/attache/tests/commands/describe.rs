@@ -163,3 +163,8 @@ fn a_policy_whose_condition_is_none() {
 fn long_names_on_a_narrow_terminal() {
     insta::assert_snapshot!(run("COLUMNS=60 attache describe httproute/orders -f examples/envoy-gateway"));
 }
+
+#[test]
+fn a_service_whose_routes_have_policies() {
+    insta::assert_snapshot!(run("attache describe svc/toystore -f examples/kuadrant"));
+}

@@ -111,3 +111,8 @@ fn policies_that_no_request_meets() {
 fn what_the_controller_reports_for_other_ports_is_not_in_force() {
     insta::assert_snapshot!(run("attache effective -o json -f crates/attache/tests/input/per-port.yaml"));
 }
+
+#[test]
+fn on_the_routes_that_lead_to_a_service() {
+    insta::assert_snapshot!(run("attache effective svc/toystore -f examples/kuadrant"));
+}

@@ -65,3 +65,10 @@ fn of_a_policy_that_conflicts_with_another() {
 fn of_a_policy_that_conflicts_with_another_on_one_of_its_targets() {
     insta::assert_snapshot!(run("attache reach backendtrafficpolicy/late -f crates/attache/tests/input/conflict.yaml"));
 }
+
+#[test]
+fn of_a_policy_whose_kind_is_unknown() {
+    insta::assert_snapshot!(run(
+        "attache reach shapepolicy/round -f crates/attache/tests/bad-input/unlabelled.yaml -f examples/bakery"
+    ));
+}

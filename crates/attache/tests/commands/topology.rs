@@ -84,3 +84,18 @@ fn on_a_narrow_terminal() {
 fn of_policies_alone() {
     insta::assert_snapshot!(run("attache topology -f examples/own-kind"));
 }
+
+#[test]
+fn around_a_namespace() {
+    insta::assert_snapshot!(run("attache topology ns/infra -f examples/bakery"));
+}
+
+#[test]
+fn around_the_targets_of_a_policy() {
+    insta::assert_snapshot!(run("attache topology retrypolicy/pay-once -f examples/bakery"));
+    assert_eq!(
+        run("attache topology retrypolicy/be-patient -f examples/bakery").split_once('\n').map(|it| it.1.to_owned()),
+        run("attache topology ns/baker -f examples/bakery").split_once('\n').map(|it| it.1.to_owned()),
+        "its target is the Namespace"
+    );
+}

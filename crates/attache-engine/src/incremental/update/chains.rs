@@ -1,12 +1,12 @@
 //! Updates the chains that reach each node.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::hierarchies::ChangedEntries;
 use super::stacks::UpdatedStacks;
 use super::{NextEngine, UpdateContext};
-use crate::chain::ChainId;
+use crate::chain::{ChainId, SetId};
 use crate::engine_view::EngineView;
 use crate::model::{Model, NodeUpdate, RefCounts, UpdateCause};
 use crate::topology::{Level, NodeId};
@@ -40,7 +40,12 @@ impl RefoldedChains {
         }
         let all = self.chains.iter().copied().collect();
         let mut nodes = model.nodes_reached_by(view, &self.first_nodes, &all);
-        nodes.retain(|node| model.chains_at(view, *node).iter().any(|(chain, _)| some.contains(chain)));
+        // Most nodes share their set with others.
+        let mut sets: HashMap<SetId, bool> = HashMap::new();
+        let has_some = |set: SetId| model.chains_in_set(set).iter().any(|(chain, _)| some.contains(chain));
+        nodes.retain(|node| {
+            model.set_reaching(*node).is_some_and(|set| *sets.entry(set).or_insert_with(|| has_some(set)))
+        });
         nodes
     }
 }

@@ -116,10 +116,10 @@ impl TopologyEditor<'_> {
     }
 
     /// Whether relinking or removing a route can change which TCPRoutes and UDPRoutes are served. Without idle links,
-    /// only another such route can.
+    /// only a route that competes with them can.
     fn may_affect_streams(&self, route: ObjectId) -> bool {
-        let is_stream_route = || self.objects.get(route).is_some_and(|it| stream_routes::is_stream_route(&it.id));
-        !self.topology.idle_links.is_empty() || is_stream_route()
+        let can_compete = || self.objects.get(route).is_some_and(|it| stream_routes::can_compete(self.objects, &it.id));
+        !self.topology.idle_links.is_empty() || can_compete()
     }
 
     /// Records the listeners of a route that is relinked or removed.

@@ -81,7 +81,5 @@ impl<'o> LinkContext<'o> {
 
 /// Whether the controller of a Gateway or ListenerSet attaches TCPRoutes to listeners that terminate TLS.
 fn takes_tcp_on_tls(objects: &Objects, topology: &Topology, owner: ObjectId) -> bool {
-    let gateway = gateways::gateway_of_owner(objects, owner);
-    gateway
-        .is_none_or(|gateway| topology.controllers().gateway_owner(objects, gateway).supports().tcp_on_tls_termination)
+    gateways::controller_features(objects, topology, owner).is_none_or(|features| features.tcp_on_tls_termination)
 }

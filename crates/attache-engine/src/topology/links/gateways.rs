@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 
 use super::listener_conflicts::ListenerClaims;
 use super::{FoundLinks, LinkContext, certificates};
+use crate::kinds::ControllerFeatures;
 use crate::object::{Object, ObjectId, ObjectRef, Objects};
 use crate::topology::api::{GATEWAY_API, LISTENER_SETS, Protocol};
 use crate::topology::build::class_of;
@@ -58,6 +59,16 @@ pub fn gateway_of_owner(objects: &Objects, owner: ObjectId) -> Option<&Object> {
         "Gateway" => Some(object),
         _ => objects.get(gateway_of(objects, object)?),
     }
+}
+
+/// What the controller of a Gateway or ListenerSet supports.
+pub fn controller_features<'t>(
+    objects: &'t Objects,
+    topology: &'t Topology,
+    owner: ObjectId,
+) -> Option<&'t ControllerFeatures> {
+    let gateway = gateway_of_owner(objects, owner)?;
+    Some(topology.controllers().gateway_owner(objects, gateway).supports())
 }
 
 /// The ListenerSets of each Gateway, the oldest first. Those whose Gateway does not exist are refused.

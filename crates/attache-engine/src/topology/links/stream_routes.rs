@@ -1,5 +1,7 @@
 //! TCPRoutes and UDPRoutes on one listener. Their requests cannot be distinguished, so only the oldest route is served.
+//! Some controllers serve no TCPRoute if the listener has TLSRoutes.
 
+use super::gateways;
 use crate::object::{ObjectRef, Objects};
 use crate::topology::api::{GATEWAY_API, RouteKind};
 use crate::topology::refusal::{ParentRefusal, RefusedLink};
@@ -8,14 +10,20 @@ use crate::value::Path;
 
 const KINDS: [RouteKind; 2] = [RouteKind::Tcp, RouteKind::Udp];
 
-/// Whether an object is a route of one of these kinds.
-pub fn is_stream_route(id: &ObjectRef) -> bool {
-    KINDS.iter().any(|kind| id.kind == kind.name()) && id.group == GATEWAY_API
+/// Whether an object is a route that can compete with a TCPRoute or UDPRoute.
+pub fn can_compete(objects: &Objects, id: &ObjectRef) -> bool {
+    let is = |kind: RouteKind| id.kind == kind.name() && id.group == GATEWAY_API;
+    KINDS.into_iter().any(is) || is(RouteKind::Tls) && count(objects, RouteKind::Tcp) > 0
 }
 
-/// Whether there are several routes of one of these kinds.
+/// Whether any routes can compete.
 pub fn may_compete(objects: &Objects) -> bool {
-    KINDS.iter().any(|kind| objects.of_kind(GATEWAY_API, kind.name()).len() > 1)
+    KINDS.into_iter().any(|kind| count(objects, kind) > 1)
+        || count(objects, RouteKind::Tcp) > 0 && count(objects, RouteKind::Tls) > 0
+}
+
+fn count(objects: &Objects, kind: RouteKind) -> usize {
+    objects.of_kind(GATEWAY_API, kind.name()).len()
 }
 
 /// The listeners that have routes of these kinds.
@@ -33,9 +41,14 @@ pub fn listeners(objects: &Objects, topology: &Topology) -> Vec<NodeId> {
 pub fn idle(objects: &Objects, topology: &Topology, listener: NodeId) -> Vec<NodeId> {
     let mut idle = Vec::new();
     for kind in KINDS {
-        let oldest = oldest(objects, topology, listener, kind);
-        let routes = routes(objects, topology, listener, kind);
-        idle.extend(routes.filter(|route| Some(*route) != oldest));
+        let mut routes = routes(objects, topology, listener, kind).peekable();
+        if routes.peek().is_some() {
+            let served = match hiding_tls_route(objects, topology, listener, kind) {
+                Some(_) => None,
+                None => oldest(objects, topology, listener, kind),
+            };
+            idle.extend(routes.filter(|route| Some(*route) != served));
+        }
     }
     idle
 }
@@ -44,10 +57,21 @@ pub fn idle(objects: &Objects, topology: &Topology, listener: NodeId) -> Vec<Nod
 pub fn explain(objects: &Objects, topology: &Topology, listener: NodeId, route: NodeId) -> Option<RefusedLink> {
     let by = route.object()?;
     let object = objects.get(by)?;
-    let older = oldest(objects, topology, listener, RouteKind::named(&object.id.kind)?)?;
-    let refusal = ParentRefusal::NotOldest { oldest: topology.id(objects, older).clone() };
+    let kind = RouteKind::named(&object.id.kind)?;
+    let id = |route: NodeId| topology.id(objects, route).clone();
+    let refusal = match hiding_tls_route(objects, topology, listener, kind) {
+        Some(route) => ParentRefusal::BesideTlsRoute { route: id(route) },
+        None => ParentRefusal::NotOldest { oldest: id(oldest(objects, topology, listener, kind)?) },
+    };
     let (parent, path) = (topology.node_ref(objects, listener), Path::parse("spec.parentRefs"));
     Some(RefusedLink { parent, child: (&object.id).into(), cause: refusal.into(), by, path })
+}
+
+/// A TLSRoute on a listener whose controller then serves no routes of a kind.
+fn hiding_tls_route(objects: &Objects, topology: &Topology, listener: NodeId, kind: RouteKind) -> Option<NodeId> {
+    let tls_route = (kind == RouteKind::Tcp).then(|| oldest(objects, topology, listener, RouteKind::Tls))??;
+    let features = gateways::controller_features(objects, topology, topology[listener].owner.object()?)?;
+    (!features.tcp_beside_tls_routes).then_some(tls_route)
 }
 
 fn routes<'t>(

@@ -57,6 +57,11 @@ pub enum ParentRefusal {
         /// The route that is served.
         oldest: ObjectRef,
     },
+    /// The TCPRoute is attached but not served: the controller serves only the TLSRoutes of the listener.
+    BesideTlsRoute {
+        /// The oldest of the TLSRoutes.
+        route: ObjectRef,
+    },
     /// The Gateway does not allow ListenerSets from that namespace.
     ListenerSetNotAllowed {
         /// The Gateway.
@@ -76,7 +81,9 @@ impl ParentRefusal {
             | ParentRefusal::NotDelegated { .. } => RefusalReason::NoMatchingParent,
             ParentRefusal::NotAllowedByListeners(_) => RefusalReason::NotAllowedByListeners,
             ParentRefusal::NoCommonHostname { .. } => RefusalReason::NoMatchingListenerHostname,
-            ParentRefusal::Conflicted { .. } | ParentRefusal::NotOldest { .. } => RefusalReason::Conflicted,
+            ParentRefusal::Conflicted { .. }
+            | ParentRefusal::NotOldest { .. }
+            | ParentRefusal::BesideTlsRoute { .. } => RefusalReason::Conflicted,
             ParentRefusal::ListenerSetNotAllowed { .. } => RefusalReason::NotAllowed,
         }
     }
@@ -121,6 +128,9 @@ impl fmt::Display for ParentRefusal {
             }
             ParentRefusal::NotOldest { oldest } => {
                 write!(f, "the listener serves the older {oldest} only: their requests cannot be distinguished")
+            }
+            ParentRefusal::BesideTlsRoute { route } => {
+                write!(f, "the listener has {route}: its controller then serves no TCPRoutes on it")
             }
             ParentRefusal::ListenerSetNotAllowed { gateway, allowed } => {
                 let from = allowed.describe(&gateway.namespace);

@@ -30,7 +30,7 @@ fn a_route_that_is_added_has_the_links_that_it_has_when_the_topology_is_built() 
         assert_eq!(sorted(edited.links.clone()), sorted(built.links));
         assert_eq!(edited.refused, built.refused);
         assert!(edited.live("HTTPRoute/a/r#rule-1"));
-        assert!(changes.nodes.contains(&NodeId::whole(id)));
+        assert!(changes.nodes.contains(NodeId::whole(id)));
     }
 }
 

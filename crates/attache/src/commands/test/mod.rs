@@ -16,7 +16,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::render::style::{BAD, DIM, GOOD, HEAD, WARNING, paint};
-use crate::render::{Screen, problem};
+use crate::render::{Screen, joined, problem};
 use crate::source::{self, File};
 use crate::verdict::Verdict;
 
@@ -121,7 +121,9 @@ impl TestCommand {
             }
         }
         if documents.is_empty() && problems.is_empty() {
-            return Err(Problem::error("there are no tests").help("a test is a document of kind `PolicyTest`").into());
+            let places = joined(&paths.iter().map(|path| path.display()).collect::<Vec<_>>());
+            let problem = Problem::error(format!("there are no tests in {places}"));
+            return Err(problem.help("a test is a document of kind `PolicyTest`").into());
         }
         if let Some(filter) = &self.filter {
             let all = documents.len();
