@@ -8,7 +8,7 @@ use crate::arguments::{Global, optional_object};
 use crate::failure::Failure;
 use crate::input::{Input, answered};
 use crate::render::Screen;
-use crate::render::effective::{write_group, write_nothing};
+use crate::render::effective::{Place, write_group, write_nothing};
 use crate::render::reported;
 use crate::render::style::{DIM, paint};
 use crate::verdict::Verdict;
@@ -94,11 +94,11 @@ impl EffectiveCommand {
         }
         if is_first {
             let place = match (self.object.is_empty(), &global.namespace) {
-                (false, _) => "here".to_owned(),
-                (true, Some(namespace)) => format!("in namespace `{namespace}`"),
-                (true, None) => "anywhere".to_owned(),
+                (false, _) => Place::Object("here".to_owned()),
+                (true, Some(namespace)) => Place::Namespace(namespace),
+                (true, None) => Place::Anywhere,
             };
-            write_nothing(&effective.nothing_in_force(), &place, screen)?;
+            write_nothing(&effective.nothing_in_force(), place, screen)?;
         }
         let reported = std::mem::take(&mut screen.reported);
         Ok(reported::write(&reported, screen)?)

@@ -10,7 +10,7 @@ use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::input::{Input, answered};
 use crate::render::Screen;
-use crate::render::effective::write_nothing;
+use crate::render::effective::{Place, write_nothing};
 use crate::render::explain::{ExplainView, write_not_set};
 use crate::verdict::Verdict;
 
@@ -100,7 +100,7 @@ impl ExplainCommand {
         match (&explanation.nothing, &explanation.field) {
             (None, _) => view.write(explanation, screen),
             (Some(NothingToExplain::NothingInForce(nothing)), _) => {
-                write_nothing(nothing, &format!("on {}", explanation.object), screen)
+                write_nothing(nothing, Place::Object(format!("on {}", explanation.object)), screen)
             }
             (Some(NothingToExplain::FieldNotSet { near, known }), field) => {
                 write_not_set(&explanation.object, &field.clone().unwrap_or_default(), near, known, screen)

@@ -171,23 +171,44 @@ pub fn attached(block: BlockKind, target: &NodeRef) -> Cell {
 /// The number of routes that are named before the rest is only counted.
 const MOST_ROUTES: usize = 3;
 
+/// Where nothing is in force.
+pub enum Place<'p> {
+    /// On an object, in words: `here`, `on Service/baker/cakes`.
+    Object(String),
+    Namespace(&'p str),
+    Anywhere,
+}
+
 /// Why nothing is in force.
-pub fn write_nothing(nothing: &NothingInForce, place: &str, screen: &mut Screen) -> io::Result<()> {
-    let why = match nothing {
-        NothingInForce::OnRoutes { routes } => {
-            let names = some(routes, MOST_ROUTES);
-            write_line(format!("no policy is in force {place}, but on routes that lead to it: {names}"), screen)?;
-            let first = routes.first().map(ToString::to_string).unwrap_or_default();
-            let see = screen.invocation.question(&["effective", &first]);
-            return writeln!(screen, "{}", paint(DIM, format!("see {see}")));
+pub fn write_nothing(nothing: &NothingInForce, place: Place<'_>, screen: &mut Screen) -> io::Result<()> {
+    let (place, reaches, reach) = match place {
+        Place::Object(place) => (place, "reaches it", "reach it"),
+        Place::Namespace(name) => {
+            let place = format!("in namespace `{name}`");
+            (place, "takes effect on a route or backend in it", "take effect on a route or backend in it")
         }
-        NothingInForce::NoPolicies => "there are no policies of a known kind".to_owned(),
-        NothingInForce::NoneOfKind => "there are no policies of this kind".to_owned(),
-        NothingInForce::NoneReaches { policies: 1 } => "the only policy does not reach it".to_owned(),
-        NothingInForce::NoneReaches { policies } => format!("none of the {policies} policies reaches it"),
+        Place::Anywhere => ("anywhere".to_owned(), "takes effect", "take effect"),
     };
-    let list = if *nothing == NothingInForce::NoPolicies { "kinds" } else { "policies" };
-    let see = screen.invocation.question(&["get", list]);
-    write_line(format!("no policy is in force {place}: {why}"), screen)?;
+    let question = |words: &[&str]| screen.invocation.question(words);
+    let (why, see) = match nothing {
+        NothingInForce::NoPolicies => {
+            (": there are no policies of a known kind".to_owned(), question(&["get", "kinds"]))
+        }
+        NothingInForce::NoneOfKind => {
+            (": there are no policies of this kind".to_owned(), question(&["get", "policies"]))
+        }
+        NothingInForce::NoneReaches { policies: 1 } => {
+            (format!(": the only policy does not {reach}"), question(&["get", "policies"]))
+        }
+        NothingInForce::NoneReaches { policies } => {
+            (format!(": none of the {policies} policies {reaches}"), question(&["get", "policies"]))
+        }
+        NothingInForce::OnRoutes { routes } => {
+            let first = routes.first().map(ToString::to_string).unwrap_or_default();
+            let why = format!(", but on routes that lead to it: {}", some(routes, MOST_ROUTES));
+            (why, question(&["effective", &first]))
+        }
+    };
+    write_line(format!("no policy is in force {place}{why}"), screen)?;
     writeln!(screen, "{}", paint(DIM, format!("see {see}")))
 }
