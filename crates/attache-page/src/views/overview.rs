@@ -222,20 +222,21 @@ fn matrix_cell(cell: &MatrixCell, address: &str) -> Markup {
             @if cell.settings.is_empty() && cell.lost == 0 { span.dim aria-label="nothing" { "–" } }
             @else {
                 a.cell href=(address) {
-                    @if cell.answers > 1 { span.answers.dim title="not the same in all scopes; what is in italics is not in force in all of them" { (grouped(cell.answers)) " answers:" } " " }
-                    // First, because a narrow cell is cut off at its end.
-                    @if cell.lost > 0 { span.dim title="values of policies that are not in force" { (grouped(cell.lost)) " lost" } " " }
-                    @for level in levels {
-                        span.group {
-                            (level_tag(level)) " "
-                            @for (i, setting) in shown.iter().filter(|it| it.level == level).enumerate() {
-                                @if i > 0 { ", " }
-                                (short_setting(setting))
+                    span.settings {
+                        @if cell.answers > 1 { span.answers.dim title="not the same in all scopes; what is in italics is not in force in all of them" { (grouped(cell.answers)) " answers:" } " " }
+                        @for level in levels {
+                            span.group {
+                                (level_tag(level)) " "
+                                @for (i, setting) in shown.iter().filter(|it| it.level == level).enumerate() {
+                                    @if i > 0 { ", " }
+                                    (short_setting(setting))
+                                }
                             }
+                            " "
                         }
-                        " "
+                        (more(cell.settings.len() - shown.len()))
                     }
-                    (more(cell.settings.len() - shown.len()))
+                    @if cell.lost > 0 { " " span.dim.lost title="values of policies that are not in force" { (grouped(cell.lost)) " lost" } }
                 }
             }
         }
