@@ -464,3 +464,19 @@ put {"apiVersion":"security.istio.io/v1","kind":"PeerAuthentication","metadata":
 "#,
     );
 }
+
+#[test]
+fn the_status_of_a_policy_stays_if_only_the_written_names_of_others_change() {
+    holds(
+        r#"
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"quotapolicies.example.io"},"spec":{"group":"example.io","kind":"QuotaPolicy"}}
+{"apiVersion":"example.io/v1","kind":"QuotaPolicy","metadata":{"name":"high"}}
+{"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"quotapolicies.acme.io"},"spec":{"group":"acme.io","hierarchy":["Gateway"],"kind":"QuotaPolicy"}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"other","namespace":"default"}}
+{"apiVersion":"acme.io/v1","kind":"QuotaPolicy","metadata":{"name":"on-lost","namespace":"default"},"spec":{"overrides":{"a":2},"targetRef":{"kind":"Gateway","name":"other"}}}
+{"apiVersion":"acme.io/v1","kind":"QuotaPolicy","metadata":{"name":"on-other","namespace":"default"},"spec":{"overrides":{"a":2},"targetRef":{"kind":"Gateway","name":"other"}}}
+batch
+delete ["attache.dev","PolicyKind","","quotapolicies.example.io"]
+"#,
+    );
+}
