@@ -230,34 +230,41 @@ pub enum NothingInForce {
 impl NothingInForce {
     /// `nodes` are those of the requested object, if there is one.
     pub(crate) fn new(snapshot: &Snapshot, models: &[Model], nodes: &[NodeId]) -> NothingInForce {
-        let routes = || policies_on_routes(snapshot, nodes);
         match snapshot.engine.policies().len() {
             0 => NothingInForce::NoPolicies,
             _ if models.is_empty() => NothingInForce::NoneOfKind,
-            policies => match routes() {
-                routes if routes.is_empty() => NothingInForce::NoneReaches { policies },
-                routes => NothingInForce::OnRoutes { routes },
-            },
+            policies => {
+                let is_requested = |model: &Model| models.iter().any(|it| it.id == model.id);
+                match policies_on_routes(snapshot, nodes, is_requested) {
+                    routes if routes.is_empty() => NothingInForce::NoneReaches { policies },
+                    routes => NothingInForce::OnRoutes { routes },
+                }
+            }
         }
     }
 }
 
-/// The routes that lead to a backend and have effective policies, sorted.
-pub(crate) fn policies_on_routes(snapshot: &Snapshot, backend: &[NodeId]) -> Vec<NodeRef> {
+/// The routes that lead to a backend and on which policies of some kinds are in force, sorted.
+pub(crate) fn policies_on_routes(
+    snapshot: &Snapshot,
+    backend: &[NodeId],
+    is_requested: impl Fn(&Model) -> bool,
+) -> Vec<NodeRef> {
     let (topology, view) = (snapshot.engine.topology(), snapshot.engine.view());
     let is_backend = |node: &&NodeId| matches!(topology[**node].level, Level::Backend | Level::BackendPort);
     let parents = backend.iter().filter(is_backend).flat_map(|node| topology.parents(*node));
     let rules: BTreeSet<NodeId> = parents.copied().filter(|node| topology[*node].level == Level::RouteRule).collect();
-    if rules.is_empty() {
-        return Vec::new();
-    }
-    let models = snapshot.engine.models_at(rules.iter().copied());
-    let has_policy = |rule: &&NodeId| {
-        let chains = models.iter().flat_map(|model| model.chains_at(view, **rule).iter().map(move |it| (model, it.0)));
-        topology.live(**rule) && chains.into_iter().any(|(model, chain)| has_content(model.effective(view, chain)))
+    let mut models = snapshot.engine.models_at(rules.iter().copied());
+    models.retain(is_requested);
+    let is_in_force = |model: &Model, chain| model.effective(view, chain).outcomes.iter().any(|(_, it)| it.contributes);
+    let has_policy = |rule: &NodeId| {
+        is_reached(snapshot, &[*rule])
+            && models
+                .iter()
+                .any(|model| model.chains_at(view, *rule).iter().any(|(chain, _)| is_in_force(model, *chain)))
     };
-    let routes: BTreeSet<NodeRef> =
-        rules.iter().filter(has_policy).map(|rule| snapshot.node_ref(topology.whole(*rule))).collect();
+    let with_policies = rules.into_iter().filter(has_policy);
+    let routes: BTreeSet<NodeRef> = with_policies.map(|rule| snapshot.node_ref(topology.whole(rule))).collect();
     routes.into_iter().collect()
 }
 

@@ -1,6 +1,5 @@
 //! The input of a command: files or a cluster, read and given to the engine.
 
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use attache_answers::{ObjectQuery, QueryError, Snapshot, is_cluster_scoped};
@@ -20,15 +19,10 @@ use crate::verdict::Verdict;
 
 #[derive(Debug)]
 pub struct Input {
-    /// It is never freed: the process ends with the command, and freeing many objects one by one takes time.
-    pub snapshot: ManuallyDrop<Snapshot>,
+    pub snapshot: Snapshot,
 }
 
 impl Input {
-    fn new(snapshot: Snapshot) -> Input {
-        Input { snapshot: ManuallyDrop::new(snapshot) }
-    }
-
     /// Reads the files of `-f`, or else the cluster. Problems with parts of it are shown, and the rest is used.
     pub fn read(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         Input::read_about(&[], global, screen)
@@ -64,7 +58,7 @@ impl Input {
         let (reading, kinds) = load(None, global, screen)?;
         let incremental =
             IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings_without(&screen.unseen));
-        let input = Input::new(Snapshot::new(Arc::clone(incremental.now()), reading.problems));
+        let input = Input { snapshot: Snapshot::new(Arc::clone(incremental.now()), reading.problems) };
         screen.unknown = input.unknown(global, &screen.unseen);
         input.show_problems(global);
         input.warn_of_empty_namespace(global);
@@ -74,7 +68,7 @@ impl Input {
     fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let (reading, kinds) = load(about, global, screen)?;
         let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings_without(&screen.unseen));
-        let input = Input::new(Snapshot::new(Arc::new(engine), reading.problems));
+        let input = Input { snapshot: Snapshot::new(Arc::new(engine), reading.problems) };
         screen.unknown = input.unknown(global, &screen.unseen);
         Ok(input)
     }
@@ -118,7 +112,7 @@ impl Input {
     /// Reads the files of `-f`, or else the cluster. Without a cluster, only the built-in policy kinds remain.
     pub fn read_or_empty(global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let no_cluster = global.reads_cluster() && global.cluster.options().default_namespace().is_err();
-        if no_cluster { Ok(Input::new(Snapshot::empty())) } else { Input::read(global, screen) }
+        if no_cluster { Ok(Input { snapshot: Snapshot::empty() }) } else { Input::read(global, screen) }
     }
 
     /// Success, if all of the input could be used.

@@ -58,7 +58,7 @@ pub struct ObjectDescription {
     /// The number of policies in the input.
     #[serde(skip)]
     pub policies_in_input: usize,
-    /// If nothing is in force on a backend: the routes that lead to it and have effective policies.
+    /// If nothing is in force on a backend: the routes that lead to it and on which policies are in force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policies_on_routes: Vec<NodeRef>,
     /// Policies of unknown kinds that target it. Their effect is unknown.
@@ -197,7 +197,11 @@ impl ObjectDescription {
             below_counts: below.counts.clone(),
             hands_down: matches!(focus, Focus::At(_)),
             policies_in_input: snapshot.engine.policies().len(),
-            policies_on_routes: if answers.is_empty() { policies_on_routes(snapshot, &nodes) } else { Vec::new() },
+            policies_on_routes: if answers.is_empty() {
+                policies_on_routes(snapshot, &nodes, |_| true)
+            } else {
+                Vec::new()
+            },
             unknown_policies: snapshot.unknown_policies_on(&object.object),
             about: About::new(snapshot, object),
         }

@@ -28,8 +28,9 @@ pub(crate) fn status_changes(before: &Engine, after: &Engine) -> Vec<StatusChang
 
 /// Whether two statuses of a policy, one from each engine, are equivalent.
 pub(crate) fn same_status(engines: [&Engine; 2], [was, is]: [&PolicyStatus; 2]) -> bool {
-    fn names<'e>(engine: &'e Engine, status: &'e PolicyStatus) -> impl Iterator<Item = &'e ObjectRef> {
-        status.by.iter().map(|policy| engine.policy_id(*policy))
+    // With the written form, which depends on whether another kind has the same name.
+    fn names<'e>(engine: &'e Engine, status: &'e PolicyStatus) -> impl Iterator<Item = (&'e ObjectRef, bool)> {
+        status.by.iter().map(|policy| engine.policy_id(*policy)).map(|id| (id, id.is_qualified))
     }
     (was.refused, was.enforcement, was.scopes) == (is.refused, is.enforcement, is.scopes)
         // Explanations can differ in facts that their messages do not show.

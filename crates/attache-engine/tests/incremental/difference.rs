@@ -94,13 +94,8 @@ fn leaves(value: &Value, path: &mut Vec<Segment>, found: &mut impl FnMut(Path, &
     }
 }
 
-fn identity(id: &ObjectRef) -> [&str; 4] {
-    [&id.group, &id.kind, &id.namespace, &id.name]
-}
-
 fn show(engine: &Engine, it: &PolicyStatus) -> String {
-    // Without the written form of names, which depends on whether another kind has the same name.
-    let mut by: Vec<[&str; 4]> = it.by.iter().map(|policy| engine.policy_id(*policy)).map(identity).collect();
+    let mut by: Vec<String> = it.by.iter().map(|policy| engine.policy_id(*policy).to_string()).collect();
     by.sort();
     format!("{:?} {:?} {:?} by {by:?}: {}", it.refused, it.enforcement, it.scopes, it.message())
 }

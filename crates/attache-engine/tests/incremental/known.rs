@@ -466,7 +466,7 @@ put {"apiVersion":"security.istio.io/v1","kind":"PeerAuthentication","metadata":
 }
 
 #[test]
-fn the_status_of_a_policy_stays_if_only_the_written_names_of_others_change() {
+fn a_status_changes_if_the_policies_that_it_names_are_written_differently() {
     holds(
         r#"
 {"apiVersion":"attache.dev/v1alpha1","kind":"PolicyKind","metadata":{"name":"quotapolicies.example.io"},"spec":{"group":"example.io","kind":"QuotaPolicy"}}

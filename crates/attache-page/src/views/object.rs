@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use attache_answers::ObjectQuery;
 use attache_answers::describe::{DescribeQuery, Description, ObjectDescription, PolicyEffect, describe};
-use attache_answers::explain::{ExplainQuery, ExplainedGroup, Explanation, explain};
+use attache_answers::effective::NothingInForce;
+use attache_answers::explain::{ExplainQuery, ExplainedGroup, Explanation, NothingToExplain, explain};
 use attache_answers::lineage::{Lineage, LineageNode, LineageQuery, LineageStep, Position, lineage};
 use attache_answers::samples::{RequestSample, SamplesQuery, samples};
 use attache_answers::scopes::TargetOrPath;
@@ -166,7 +167,14 @@ fn effective(ask: &Ask, it: &ObjectDescription, explanation: &Explanation) -> Ma
             }
             @if it.hands_down { p.dim { "For everything below it. Policies there can change defaults, but not overrides." } }
             @if explanation.items.is_empty() {
-                p.empty { "No policy is in force here" @if !it.policies_on_routes.is_empty() { ", but on routes that lead to it: " (node_list(&it.policies_on_routes, NAMES)) "." } @else { "." } @if it.policies_on_routes.is_empty() && it.policies_in_input > 0 { " None of the " (counted(it.policies_in_input, "policy")) " reaches it." } }
+                p.empty {
+                    "No policy is in force here"
+                    @match &explanation.nothing {
+                        Some(NothingToExplain::NothingInForce(NothingInForce::OnRoutes { routes })) => { ", but on routes that lead to it: " (node_list(routes, NAMES)) "." }
+                        Some(NothingToExplain::NothingInForce(NothingInForce::NoneReaches { policies })) => { ". None of the " (counted(*policies, "policy")) " reaches it." }
+                        _ => "."
+                    }
+                }
             }
             @let styles_address = with_query(&here, &[("kind", kind), ("show", "styles")]);
             @for item in &explanation.items[..shown] { (answer(item, &it.about.object.object, (!styles).then_some(&styles_address))) }

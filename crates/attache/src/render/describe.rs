@@ -87,7 +87,8 @@ impl DescribeView {
                     let routes = some(&it.policies_on_routes, self.most);
                     format!("none on it, but on routes that lead to it: {routes}")
                 }
-                _ if !it.effective.is_empty() => "none in force: no request reaches it".to_owned(),
+                _ if !it.effective.is_empty() && !it.live => "none in force: no request reaches it".to_owned(),
+                _ if !it.effective.is_empty() => "none in force".to_owned(),
                 0 => "none: there are no policies of a known kind".to_owned(),
                 1 => "none: the only policy does not reach it".to_owned(),
                 policies => format!("none: none of the {policies} policies reaches it"),

@@ -116,3 +116,11 @@ fn what_the_controller_reports_for_other_ports_is_not_in_force() {
 fn on_the_routes_that_lead_to_a_service() {
     insta::assert_snapshot!(run("attache effective svc/toystore -f examples/kuadrant"));
 }
+
+#[test]
+fn only_policies_that_a_controller_handles_are_on_the_routes_that_lead_to_a_service() {
+    let of_kind = |kind: &str| {
+        run(&format!("attache effective svc/s --kind {kind} -f crates/attache/tests/bad-input/unhandled.yaml"))
+    };
+    insta::assert_snapshot!([of_kind("clientsettingspolicy"), of_kind("securitypolicy")].concat());
+}
