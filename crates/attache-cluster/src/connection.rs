@@ -9,11 +9,15 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 
 use crate::ClusterError;
 use crate::configuration::Configuration;
 
 pub(crate) const JSON: &str = "application/json";
+
+/// The number of requests at the same time. Each has a connection with buffers of its own, which later requests use again.
+const PARALLEL: usize = 8;
 
 /// The maximum number of attempts if the server is overloaded.
 const ATTEMPTS: u32 = 6;
@@ -31,6 +35,8 @@ pub(crate) struct Connection {
     timeout: Option<Duration>,
     requests: AtomicUsize,
     bytes: AtomicUsize,
+    /// One for each request that may be under way.
+    slots: Semaphore,
 }
 
 /// Why a single request failed.
@@ -65,6 +71,7 @@ impl Connection {
             timeout,
             requests: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
+            slots: Semaphore::new(PARALLEL),
         })
     }
 
@@ -96,10 +103,12 @@ impl Connection {
         let mut attempt = 0;
         loop {
             attempt += 1;
+            let slot = self.slots.acquire().await;
             let response = self.timed(self.send(method, path, accept, body.clone())).await?;
             let status = response.status();
             let wait = retry_after(&response);
             let body = self.timed(self.collect(response)).await?;
+            drop(slot);
             match status {
                 _ if status.is_success() => return Ok(body),
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
@@ -151,9 +160,14 @@ impl Connection {
     }
 
     async fn collect(&self, response: Response<Body>) -> Result<Vec<u8>, RequestError> {
-        let collected = response.into_body().collect().await;
-        let body = collected.map_err(|error| RequestError::Cluster(ClusterError::from_client(&error, &self.server)))?;
-        let bytes = Vec::from(body.to_bytes());
+        let mut body = response.into_body();
+        let mut bytes = Vec::new();
+        // Frame by frame, so that a response is in memory only once.
+        while let Some(frame) = body.frame().await {
+            let frame =
+                frame.map_err(|error| RequestError::Cluster(ClusterError::from_client(&error, &self.server)))?;
+            bytes.extend_from_slice(frame.data_ref().map_or(&[], |data| data));
+        }
         self.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
         Ok(bytes)
     }

@@ -32,6 +32,11 @@ impl ApiResource {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
+    /// Group and version, as in `apiVersion`.
+    pub(crate) fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
     pub(crate) fn path(&self, namespace: Option<&str>) -> String {
         let base = match self.group.as_str() {
             "" => format!("/api/{}", self.version),
@@ -47,7 +52,7 @@ impl ApiResource {
 /// The kinds of a cluster that can be listed, each in every version, the preferred version of a group first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovery {
-    resources: Vec<ApiResource>,
+    pub(crate) resources: Vec<ApiResource>,
     /// Groups whose server does not respond, as happens with aggregated APIs.
     pub stale_groups: Vec<String>,
 }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinHandle;
 
 use crate::ClusterError;
 use crate::connection::Connection;
 use crate::discovery::{ApiResource, Discovery};
-use crate::list::{self, ListError, ListExtent, Listing};
+use crate::list::{self, ListError, ListExtent, Listing, continue_panic};
 use crate::wanted::{self, CRD_GROUP, CRD_KIND, Interest, Wanted};
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
@@ -49,8 +49,8 @@ impl EarlyRequests {
             };
             let (path, extent) = (resource.path(None), wanted::extent(group, kind, interest));
             let task = Task::spawn({
-                let (connection, extent) = (Arc::clone(connection), extent.clone());
-                async move { list::list(&connection, &resource, None, &extent).await }
+                let (connection, extent, form) = (Arc::clone(connection), extent.clone(), interest.form(&resource));
+                async move { list::list(&connection, &resource, None, &extent, form).await }
             });
             (path, extent, task)
         });
@@ -95,9 +95,4 @@ impl<T> Drop for Task<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
-}
-
-/// Tasks end early only if they panic, or when nobody waits for them.
-pub(crate) fn continue_panic(error: JoinError) -> ! {
-    std::panic::resume_unwind(error.into_panic())
 }

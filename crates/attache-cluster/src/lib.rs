@@ -12,6 +12,9 @@
 //! the user. Kinds that the user may not read are listed in [`ClusterReading::unseen`]; that is not an error.
 //! [`ClusterFollower`] then follows the cluster, and turns changes into batches of edits for an `IncrementalEngine`.
 //!
+//! For a question about one object, objects are kept as text until all lists are read. Only the part of the cluster that is
+//! connected with the object is parsed.
+//!
 //! The number of requests depends on the number of kinds, of pages and, if a user may read only some namespaces, of
 //! namespaces. It does not depend on the number of objects.
 //!
@@ -41,9 +44,12 @@ mod follow;
 mod list;
 mod mentions;
 mod permissions;
+mod raw;
 mod read;
+mod region;
 mod relevance;
 mod reported;
+mod scan;
 mod unseen;
 mod wanted;
 mod watch;
@@ -54,4 +60,4 @@ pub use error::ClusterError;
 pub use follow::{ClusterFollower, ClusterNews, KindChange, KnownObjects};
 pub use read::{Cluster, ClusterReading, ReadProgress};
 pub use unseen::{ObjectRole, Unseen, UnseenReason};
-pub use wanted::Interest;
+pub use wanted::{Interest, Subject};

@@ -7,14 +7,16 @@ use attache_engine::kinds::SettingObject;
 use attache_engine::text;
 use attache_engine::{Object, Problem, Source};
 use serde::Deserialize;
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::connection::{Connection, JSON, RequestError};
 use crate::mentions::Mentions;
+use crate::raw::RawPage;
 use crate::{ApiResource, ClusterError};
 
 /// The number of objects in a page. Pages are read one after the other, so few are better; but the server needs time
 /// and memory for each, so they must not be too large.
-const PAGE: usize = 1000;
+const PAGE: usize = 500;
 
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
@@ -71,10 +73,21 @@ fn encoded(selector: &str) -> String {
     selector.replace('/', "%2F").replace('=', "%3D")
 }
 
+/// The form in which objects are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListForm {
+    /// Parsed.
+    Objects,
+    /// As text, because only a few of them will be needed.
+    Text,
+}
+
 /// All objects of a kind, or those in a namespace.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) objects: Vec<Object>,
+    /// The objects that are kept as text.
+    pub(crate) pages: Vec<RawPage>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) mentions: Mentions,
     /// The version from which a watch can continue.
@@ -164,11 +177,12 @@ pub(crate) async fn list(
     resource: &ApiResource,
     namespace: Option<&str>,
     extent: &ListExtent,
+    form: ListForm,
 ) -> Result<Listing, ListError> {
-    match list_pages(connection, resource, namespace, extent, Some(PAGE)).await {
+    match list_pages(connection, resource, namespace, (extent, form), Some(PAGE)).await {
         // The remaining pages have expired, because reading took too long: list everything at once.
         Err(RequestError::Refused { code: 410, .. }) => {
-            Ok(list_pages(connection, resource, namespace, extent, None).await?)
+            Ok(list_pages(connection, resource, namespace, (extent, form), None).await?)
         }
         listed => Ok(listed?),
     }
@@ -178,14 +192,15 @@ async fn list_pages(
     connection: &Connection,
     resource: &ApiResource,
     namespace: Option<&str>,
-    extent: &ListExtent,
+    (extent, form): (&ListExtent, ListForm),
     page: Option<usize>,
 ) -> Result<Listing, RequestError> {
     let accept = if *extent == ListExtent::Metadata { METADATA_LIST } else { JSON };
     let path = resource.path(namespace);
-    let mut parsing = Vec::new();
+    let mut listing = Listing::default();
+    let mut parsing = None;
     let mut token = String::new();
-    let resource_version = loop {
+    listing.resource_version = loop {
         let mut query: Vec<String> = page.map(|limit| format!("limit={limit}")).into_iter().collect();
         if !token.is_empty() {
             query.push(format!("continue={token}"));
@@ -193,26 +208,59 @@ async fn list_pages(
         query.extend(extent.query());
         let body = connection.get(&format!("{path}?{}", query.join("&")), accept).await?;
         let metadata = ListMetadata::read(&body).map_err(|error| connection.unexpected(&path, &error))?;
-        // The next page is read while this one is parsed.
+        // The next page is read while this one is parsed. No more than that, because pages are large.
+        if let Some(page) = parsing.take() {
+            listing.add(page).await;
+        }
         let (resource, extent) = (resource.clone(), extent.clone());
-        parsing.push(tokio::task::spawn_blocking(move || {
-            let parsed = read_objects(&body, &resource, &extent);
-            let mentions = Mentions::new(&parsed.objects);
-            (parsed, mentions)
-        }));
+        parsing = Some(tokio::task::spawn_blocking(move || Page::read(&body, &resource, &extent, form)));
         token = metadata.r#continue;
         if token.is_empty() {
             break metadata.resource_version;
         }
     };
-    let mut listing = Listing { resource_version, ..Listing::default() };
-    for page in parsing {
-        let (Parsed { mut objects, mut problems }, mentions) = page.await.unwrap_or_default();
-        listing.objects.append(&mut objects);
-        listing.problems.append(&mut problems);
-        listing.mentions.add(mentions);
+    if let Some(page) = parsing {
+        listing.add(page).await;
     }
     Ok(listing)
+}
+
+impl Listing {
+    /// Adds a page when it is parsed.
+    async fn add(&mut self, page: JoinHandle<Page>) {
+        let Page { mut parsed, raw, mentions } = page.await.unwrap_or_else(|error| continue_panic(error));
+        self.objects.append(&mut parsed.objects);
+        self.problems.append(&mut parsed.problems);
+        self.pages.extend(raw);
+        self.mentions.add(mentions);
+    }
+}
+
+/// Tasks end early only if they panic, or when nobody waits for them.
+pub(crate) fn continue_panic(error: JoinError) -> ! {
+    std::panic::resume_unwind(error.into_panic())
+}
+
+/// The objects of a page, parsed or as text.
+#[derive(Debug)]
+struct Page {
+    parsed: Parsed,
+    raw: Option<RawPage>,
+    mentions: Mentions,
+}
+
+impl Page {
+    fn read(body: &[u8], resource: &ApiResource, extent: &ListExtent, form: ListForm) -> Page {
+        let text = || std::str::from_utf8(body).ok();
+        if form == ListForm::Text
+            && let Some((raw, mentions)) = text().and_then(|text| RawPage::read(text, resource, extent))
+        {
+            return Page { parsed: Parsed::default(), raw: Some(raw), mentions };
+        }
+        let parsed = read_objects(body, resource, extent);
+        let mentions = Mentions::new(&parsed.objects);
+        Page { parsed, raw: None, mentions }
+    }
 }
 
 /// One object by its name.

@@ -14,12 +14,14 @@ use tokio::task::JoinSet;
 
 use crate::configuration::ClientOptions;
 use crate::connection::Connection;
-use crate::early::{EarlyLists, EarlyRequests, ListTask, continue_panic};
-use crate::list::{self, ListError, ListExtent, Listing};
+use crate::early::{EarlyLists, EarlyRequests, ListTask};
+use crate::list::{self, ListError, ListExtent, ListForm, Listing, Parsed, continue_panic};
 use crate::mentions::Mentions;
 use crate::permissions::Permissions;
+use crate::raw::RawPage;
+use crate::region::{self, Surroundings};
 use crate::unseen::{ObjectRole, Unseen, UnseenReason};
-use crate::wanted::{self, CRD_GROUP, CRD_KIND, Interest, Wanted, WantedKinds};
+use crate::wanted::{self, CRD_GROUP, CRD_KIND, Interest, Subject, Wanted, WantedKinds};
 use crate::{ApiResource, ClusterError, Discovery};
 
 /// The number of namespaces that are read at the same time.
@@ -68,6 +70,8 @@ pub struct ClusterReading {
     pub(crate) lists: Vec<ListedKind>,
     pub(crate) wanted: WantedKinds,
     mentions: Mentions,
+    /// Objects that are kept as text until it is known which of them matter.
+    pages: Vec<RawPage>,
 }
 
 /// A list that was read, and the version from which a watch continues.
@@ -81,7 +85,9 @@ pub(crate) struct ListedKind {
 impl Cluster {
     /// The cluster that kubectl would use with these options. No request is sent yet.
     pub fn connect(options: &ClientOptions) -> Result<Cluster, ClusterError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        // Pages are parsed by a few threads: each thread keeps memory that it has freed.
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| ClusterError::Unexpected {
             path: "the start of a thread".into(),
             message: error.to_string(),
@@ -143,7 +149,8 @@ impl Cluster {
                     kinds.push((resource.group, resource.kind));
                     continue;
                 }
-                let crds = list::list(&self.connection, &resource, None, &extent).await.unwrap_or_default();
+                let crds =
+                    list::list(&self.connection, &resource, None, &extent, ListForm::Objects).await.unwrap_or_default();
                 kinds.extend(
                     crds.objects.iter().filter_map(described_kind).map(|(group, kind)| (group.into(), kind.into())),
                 );
@@ -163,7 +170,8 @@ impl Cluster {
             let mut objects = Vec::new();
             for resource in discovery.each().filter(|it| is_wanted(it)) {
                 let namespace = namespace.filter(|_| resource.namespaced);
-                let listed = list::list(&self.connection, resource, namespace, &ListExtent::Metadata).await;
+                let extent = &ListExtent::Metadata;
+                let listed = list::list(&self.connection, resource, namespace, extent, ListForm::Objects).await;
                 objects.extend(listed.unwrap_or_default().objects);
             }
             Ok(objects)
@@ -191,6 +199,7 @@ async fn read(
         read_crds(connection, &listed, &mut reading).await?;
         wanted = more(&mut reading);
     }
+    reading.parse_pages(interest.about.as_ref());
     reading.unseen.sort();
     reading.requests = connection.requests();
     reading.bytes = connection.bytes();
@@ -252,7 +261,8 @@ pub(crate) async fn read_kinds(
     let mut lists = JoinSet::new();
     let mut start = |lists: &mut JoinSet<_>, wanted: Vec<Wanted>| {
         for wanted in wanted {
-            lists.spawn(list(Arc::clone(connection), early.take(&wanted), wanted));
+            let form = interest.form(&wanted.resource);
+            lists.spawn(list(Arc::clone(connection), early.take(&wanted), wanted, form));
         }
     };
     start(&mut lists, wanted);
@@ -286,6 +296,7 @@ async fn list(
     connection: Arc<Connection>,
     early: Option<ListTask>,
     wanted: Wanted,
+    form: ListForm,
 ) -> (Wanted, Result<Listing, ListError>) {
     let early = match early {
         Some(task) => Some(task.join().await),
@@ -294,7 +305,7 @@ async fn list(
     let listed = match early {
         // A kind that was not served before discovery may be served now.
         None | Some(Err(ListError::Gone)) => {
-            list::list(&connection, &wanted.resource, wanted.extent.namespace(), &wanted.extent).await
+            list::list(&connection, &wanted.resource, wanted.extent.namespace(), &wanted.extent, form).await
         }
         Some(listed) => listed,
     };
@@ -317,7 +328,8 @@ async fn read_in_namespaces(
         requests.extend(wanted.iter().filter(|it| permissions.may_list(&it.resource)).map(|it| (it, namespace)));
     }
     let lists = requests.into_iter().map(async |(wanted, namespace)| {
-        (wanted, namespace, list::list(connection, &wanted.resource, Some(namespace), &wanted.extent).await)
+        let form = interest.form(&wanted.resource);
+        (wanted, namespace, list::list(connection, &wanted.resource, Some(namespace), &wanted.extent, form).await)
     });
     let mut lists = futures_util::stream::iter(lists).buffered(PARALLEL);
     let mut seen: Vec<(&Wanted, String)> = Vec::new();
@@ -340,11 +352,12 @@ async fn read_in_namespaces(
 
 /// All namespaces, if they may be listed; otherwise those that are known by name.
 fn namespaces_to_try(connection: &Connection, interest: &Interest, reading: &ClusterReading) -> BTreeSet<String> {
-    let objects = reading.objects.iter();
-    let known = objects.filter_map(|object| match (&*object.id.group, &*object.id.kind) {
-        ("", "Namespace") => Some(object.id.name.to_string()),
-        _ => Some(object.id.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
+    let of_objects = reading.objects.iter().map(|object| match (&*object.id.group, &*object.id.kind) {
+        ("", "Namespace") => object.id.name.as_str(),
+        _ => object.id.namespace.as_str(),
     });
+    let of_pages = reading.pages.iter().flat_map(|page| (0..page.len()).map(|item| page.namespace(item)));
+    let known = of_objects.chain(of_pages).filter(|namespace| !namespace.is_empty()).map(str::to_owned);
     let named = connection.named_namespaces.iter().cloned().chain(interest.namespace.clone());
     known.chain(named).chain([connection.namespace.clone()]).collect()
 }
@@ -379,6 +392,16 @@ async fn read_crds(
 }
 
 impl ClusterReading {
+    /// Parses the objects that are kept as text, if they can matter to the object of the question.
+    fn parse_pages(&mut self, about: Option<&Subject>) {
+        let pages = std::mem::take(&mut self.pages);
+        let around = Surroundings { objects: &self.objects, mentions: &self.mentions, discovery: &self.discovery };
+        let names = about.map_or(&[][..], |subject| &subject.names);
+        let Parsed { mut objects, mut problems } = region::parse(&pages, names, around);
+        self.objects.append(&mut objects);
+        self.problems.append(&mut problems);
+    }
+
     fn add(&mut self, wanted: &Wanted, namespace: Option<&str>, mut listing: Listing) {
         let is_part = |it: &ListedKind| {
             matches!(it.wanted.extent, ListExtent::Settings(_)) && it.wanted.resource == wanted.resource
@@ -390,6 +413,8 @@ impl ClusterReading {
             self.objects.retain(|object| object.id.group != *group || object.id.kind != *kind);
         }
         self.objects.append(&mut listing.objects);
+        listing.pages.iter_mut().for_each(|page| page.is_policies = wanted.role == ObjectRole::Policies);
+        self.pages.append(&mut listing.pages);
         self.problems.append(&mut listing.problems);
         self.mentions.add(listing.mentions);
         self.lists.push(ListedKind {

@@ -4,6 +4,7 @@ use attache_engine::kinds::{LevelName, PolicyKind};
 use attache_engine::{KindQuery, Level};
 
 use crate::Discovery;
+use crate::wanted::Subject;
 
 /// The object of a question, as far as it determines which kinds are read.
 #[derive(Debug, Default)]
@@ -20,8 +21,8 @@ pub(crate) enum Relevance {
 
 impl Relevance {
     /// The object of a question, by its kind as the user writes it.
-    pub(crate) fn new(word: Option<&str>, kinds: &[PolicyKind], discovery: &Discovery) -> Relevance {
-        let Some(word) = word else { return Relevance::Everything };
+    pub(crate) fn new(subject: Option<&Subject>, kinds: &[PolicyKind], discovery: &Discovery) -> Relevance {
+        let Some(word) = subject.map(|subject| subject.kind.as_str()) else { return Relevance::Everything };
         let query = KindQuery::parse(word);
         let is_short = |name: &String| name.eq_ignore_ascii_case(word);
         let meant =

@@ -9,7 +9,7 @@ use attache_engine::kinds::{KindName, LevelName, PolicyKind, Registry, SettingOb
 use attache_engine::text::described_kind;
 
 use crate::discovery::{ApiResource, Discovery};
-use crate::list::ListExtent;
+use crate::list::{ListExtent, ListForm};
 use crate::mentions::Mentions;
 use crate::relevance::Relevance;
 use crate::unseen::ObjectRole;
@@ -41,12 +41,41 @@ pub struct Interest {
     pub settings: Settings,
     /// A namespace to read if not all of them may be read, beside those of the kubeconfig.
     pub namespace: Option<String>,
-    /// The kind of the object that the question concerns, as the user writes it. Kinds that cannot matter to it are not
-    /// read.
-    pub about: Option<String>,
+    /// The object that the question concerns. Kinds that cannot matter to it are not read, and objects that cannot matter to
+    /// it are left out.
+    pub about: Option<Subject>,
     /// Whether the statuses of all targets are read, as a controller that writes them needs. Without it, only the
     /// metadata of Namespaces is read.
     pub statuses: bool,
+}
+
+/// The object of a question, as the user writes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// Its kind, as in `httproute`.
+    pub kind: String,
+    /// The words that can be its name. Without them, the question concerns all objects of the kind.
+    pub names: Vec<String>,
+}
+
+impl Interest {
+    /// The form in which objects are kept until it is known which of them matter.
+    pub(crate) fn form(&self, resource: &ApiResource) -> ListForm {
+        let is_about_one = self.about.as_ref().is_some_and(|subject| !subject.names.is_empty());
+        if is_about_one && !always_matters(&resource.group, &resource.kind) {
+            ListForm::Text
+        } else {
+            ListForm::Objects
+        }
+    }
+}
+
+/// Whether all objects of a kind can matter to any object.
+pub(crate) fn always_matters(group: &str, kind: &str) -> bool {
+    matches!(
+        (group, kind),
+        ("", "Namespace") | (_, "GatewayClass" | "ReferenceGrant") | (CRD_GROUP, _) | ("attache.dev", _)
+    )
 }
 
 /// A kind that is read, and which part of its objects.
@@ -90,7 +119,7 @@ impl WantedKinds {
     /// The kinds that are always read.
     pub(crate) fn first(&mut self, discovery: &Discovery, interest: &Interest) -> Vec<Wanted> {
         let mut wanted = Vec::new();
-        self.relevance = Relevance::new(interest.about.as_deref(), &interest.kinds, discovery);
+        self.relevance = Relevance::new(interest.about.as_ref(), &interest.kinds, discovery);
         // Policy kinds come first, so that they get the role of policies.
         for kind in interest.kinds.iter().filter(|kind| self.relevance.matters(kind)).collect::<Vec<_>>() {
             self.add_policies(discovery, kind, &mut wanted);

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::Sender;
 
 use crate::connection::{Connection, JSON, RequestError, StatusMessage};
-use crate::list::{self, ListError, ListExtent, Listing, METADATA, read_objects};
+use crate::list::{self, ListError, ListExtent, ListForm, Listing, METADATA, read_objects};
 use crate::read::ListedKind;
 
 /// The time after which the server ends a watch. It is continued at once.
@@ -186,7 +186,9 @@ impl Watch<'_> {
 
     async fn relist(&mut self) -> End {
         let ListedKind { wanted, namespace, .. } = &*self.listed;
-        match list::list(self.connection, &wanted.resource, namespace.as_deref(), &wanted.extent).await {
+        match list::list(self.connection, &wanted.resource, namespace.as_deref(), &wanted.extent, ListForm::Objects)
+            .await
+        {
             Ok(listing) => {
                 self.listed.resource_version = listing.resource_version.clone();
                 if let Some(end) = self.reconnected().await {

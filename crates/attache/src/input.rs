@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_answers::{ObjectQuery, QueryError, Snapshot, is_cluster_scoped};
-use attache_cluster::{Cluster, ClusterReading, Unseen};
+use attache_cluster::{Cluster, ClusterReading, Subject, Unseen};
 use attache_engine::kinds::{PolicyKind, built_in};
 use attache_engine::text::Reading;
 use attache_engine::{Engine, IncrementalEngine, Unknown};
@@ -28,11 +28,10 @@ impl Input {
         Input::read_about(&[], global, screen)
     }
 
-    /// Reads the files of `-f`, or else the kinds of the cluster that can matter to an object, which is written as the
-    /// user writes it.
+    /// Reads the files of `-f`, or else what can matter in the cluster to an object, which is written as the user writes
+    /// it.
     pub fn read_about(object: &[String], global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
-        let kind = object.first().and_then(|word| word.split('/').next());
-        let input = Input::load(kind, global, screen)?;
+        let input = Input::load(subject(object), global, screen)?;
         input.show_problems(global);
         input.warn_of_empty_namespace(global);
         input.not_empty()
@@ -65,7 +64,7 @@ impl Input {
         Ok((input.not_empty()?, incremental))
     }
 
-    fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
+    fn load(about: Option<Subject>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
         let (reading, kinds) = load(about, global, screen)?;
         let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings_without(&screen.unseen));
         let input = Input { snapshot: Snapshot::new(Arc::new(engine), reading.problems) };
@@ -137,6 +136,14 @@ impl Input {
     }
 }
 
+/// The object that the words of a command name: `KIND/NAME` or `KIND NAME`.
+fn subject(words: &[String]) -> Option<Subject> {
+    let kind = words.first()?.split('/').next()?.to_owned();
+    let names = words.iter().enumerate().filter(|(at, word)| *at > 0 || word.contains('/'));
+    let names = names.filter_map(|(_, word)| word.split('#').next()?.rsplit('/').next()).map(str::to_owned);
+    Some(Subject { kind, names: names.collect() })
+}
+
 /// Warns if there are no objects in the namespace of `-n`.
 pub fn warn_of_empty_namespace(snapshot: &Snapshot, global: &Global) {
     let Some(namespace) = global.namespace.as_ref().filter(|_| !global.quiet) else { return };
@@ -195,7 +202,7 @@ pub fn check_readable(reading: &ClusterReading, server: &str) -> Result<(), Fail
     Err(problem.help(help).into())
 }
 
-fn load(about: Option<&str>, global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
+fn load(about: Option<Subject>, global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
     if global.reads_cluster() {
         let LiveCluster { reading, cluster, interest } = read_cluster(global, about)?;
         check_readable(&reading, cluster.server())?;

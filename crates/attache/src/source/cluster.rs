@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
-use attache_cluster::{Cluster, ClusterReading, Interest, ReadProgress};
+use attache_cluster::{Cluster, ClusterReading, Interest, ReadProgress, Subject};
 use attache_engine::kinds::built_in;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
@@ -17,15 +17,14 @@ pub struct LiveCluster {
     pub reading: ClusterReading,
 }
 
-/// Reads the cluster that the arguments select, as far as it can matter to objects of the kind that a question is
-/// `about`.
-pub fn read_cluster(global: &Global, about: Option<&str>) -> Result<LiveCluster, Failure> {
+/// Reads the cluster that the arguments select, as far as it can matter to the object that a question is `about`.
+pub fn read_cluster(global: &Global, about: Option<Subject>) -> Result<LiveCluster, Failure> {
     let cluster = Cluster::connect(&global.cluster.options())?;
     let mut interest = Interest {
         kinds: Vec::new(),
         settings: global.settings(),
         namespace: global.namespace.clone(),
-        about: about.map(str::to_owned),
+        about,
         statuses: false,
     };
     // The first requests are under way while the kinds are read.
