@@ -14,29 +14,46 @@ const KINDS: &str = "colorpolicies,gateways,httproutes,services";
 const POLICIES: &str = "/apis/example.io/v1/namespaces/storm/colorpolicies";
 const TARGETS: [&str; 4] = ["Gateway/g1", "Gateway/g2", "HTTPRoute/r1", "HTTPRoute/r2"];
 
-/// Creates, changes and deletes policies until told to stop. Requests that fail are not repeated.
-fn storm(http: &HttpClient, seed: usize, pause: Duration, stop: &AtomicBool, changes: &AtomicUsize) {
-    let mut number = seed;
-    while !stop.load(Ordering::Relaxed) {
-        number += 7;
-        let (name, target) = (format!("p{}", number % 20), TARGETS[number % 3 + number % 2]);
-        let color =
-            if number.is_multiple_of(5) { json!({"overrides": {"color": number}}) } else { json!({"color": number}) };
+/// The longest time in which nobody leads after a leader has crashed.
+const HAND_OVER: Duration = Duration::from_secs(15);
+
+/// The number of clients of the storm, each with a connection and policies of its own.
+const CLIENTS: usize = 8;
+
+/// Creates, changes and deletes policies until told to stop: `number` of all clients, at `rate` changes a second together.
+/// Requests that fail are not repeated.
+fn storm(http: &HttpClient, number: usize, rate: f64, stop: &AtomicBool, changes: &AtomicUsize) {
+    // Whether a policy exists is known, unless its last request failed: one request makes a change.
+    let mut exists = [false; 4];
+    let start = Instant::now();
+    for turn in 0.. {
+        // A client that is late does not wait: the server sets the pace.
+        let planned = Duration::from_secs_f64((turn * CLIENTS + number) as f64 / rate);
+        std::thread::sleep(planned.saturating_sub(start.elapsed()));
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let (own, round) = (turn % exists.len(), turn / exists.len());
+        let (name, target) = (format!("p{number}-{own}"), TARGETS[(number + own + round) % TARGETS.len()]);
+        let color = if turn.is_multiple_of(5) { json!({"overrides": {"color": turn}}) } else { json!({"color": turn}) };
         let body: Value = serde_json::from_str(&policy("ColorPolicy", "storm", &name, target, color)).unwrap();
         let path = format!("{POLICIES}/{name}");
-        // Each time it is the turn of a policy, something else happens to it.
-        let turn = number / (7 * 20);
-        let answer = match (number + turn) % 4 {
-            0 => http.delete(&path),
-            _ => match http.post(POLICIES, &body) {
-                Ok(answer) if answer.status == 409 => http.patch(&path, &json!({"spec": body["spec"]})),
-                answer => answer,
-            },
+        let answer = match (round + own) % 8 {
+            0 if exists[own] => http.delete(&path),
+            _ if exists[own] => http.patch(&path, &json!({"spec": body["spec"]})),
+            _ => http.post(POLICIES, &body),
         };
-        if answer.is_ok_and(|answer| answer.status < 300) {
+        let status = answer.map_or(0, |answer| answer.status);
+        exists[own] = match (status, (round + own) % 8) {
+            (200..300, 0) if exists[own] => false,
+            (200..300 | 409, _) => true,
+            (404, _) => false,
+            // A request without an answer may have been successful: the next one finds out.
+            _ => exists[own],
+        };
+        if (200..300).contains(&status) {
             changes.fetch_add(1, Ordering::Relaxed);
         }
-        std::thread::sleep(pause);
     }
 }
 
@@ -53,9 +70,9 @@ impl Drop for StopOnDrop<'_> {
 fn after_crashes_the_statuses_are_those_of_a_fresh_computation() {
     let Some(mut cluster) = TestCluster::start() else { return };
     // FAULTS=3 crashes everything three times, with 200 changes a second.
-    let (rounds, pause) = match std::env::var("FAULTS") {
-        Ok(rounds) => (rounds.parse().unwrap(), Duration::from_millis(10)),
-        Err(_) => (1, Duration::from_millis(80)),
+    let (rounds, rate) = match std::env::var("FAULTS") {
+        Ok(rounds) => (rounds.parse().unwrap(), 200.0),
+        Err(_) => (1, 25.0),
     };
     install_crds(&cluster);
     create_namespace(&cluster);
@@ -66,35 +83,47 @@ fn after_crashes_the_statuses_are_those_of_a_fresh_computation() {
     topology(&cluster, "storm", &["g1 > r1 > b1", "g1 > r2 > b2", "g2 > r3 > b1"]);
     let fast = ["--status-qps", "500", "--status-burst", "500"];
     let mut controllers = vec![Controller::start(&cluster, &fast), Controller::start(&cluster, &fast)];
-    let clients = [cluster.fresh_http(), cluster.fresh_http()];
+    let clients: Vec<HttpClient> = (0..CLIENTS).map(|_| cluster.fresh_http()).collect();
     for round in 0..rounds {
         for fault in ["leader", "API server", "etcd"] {
             let is_leader = |it: &Controller| it.metric("attache_leader") == 1.0;
             eventually("somebody leads", || controllers.iter().any(is_leader));
             let (stop, changes) = (AtomicBool::new(false), AtomicUsize::new(0));
+            let (mut before_fault, mut handed_over) = (0.0, None);
             let start = Instant::now();
             std::thread::scope(|scope| {
-                for (seed, http) in clients.iter().enumerate() {
+                for (number, http) in clients.iter().enumerate() {
                     let (stop, changes) = (&stop, &changes);
-                    scope.spawn(move || storm(http, seed, pause, stop, changes));
+                    scope.spawn(move || storm(http, number, rate, stop, changes));
                 }
                 // Also if this thread panics: a scope waits for its threads.
                 let _stopping = StopOnDrop(&stop);
-                std::thread::sleep(Duration::from_secs(2));
+                std::thread::sleep(Duration::from_secs(3));
                 eventually("policies change", || changes.load(Ordering::Relaxed) >= 20);
+                before_fault = changes.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64();
                 match fault {
                     "leader" => {
                         let leader = controllers.iter().position(is_leader).unwrap_or_default();
                         controllers.remove(leader).kill();
+                        let killed = Instant::now();
                         controllers.push(Controller::spawn(&cluster, cluster.kubeconfig(), &fast));
+                        eventually("another one leads", || controllers.iter().any(is_leader));
+                        handed_over = Some(killed.elapsed());
                     }
                     "API server" => cluster.restart(Component::ApiServer),
                     _ => cluster.restart(Component::Etcd),
                 }
-                std::thread::sleep(Duration::from_secs(2));
+                std::thread::sleep(Duration::from_secs(3));
             });
             let (count, seconds) = (changes.load(Ordering::Relaxed), start.elapsed().as_secs_f64());
-            eprintln!("round {round}, {fault}: {count} changes, {:.0} a second", count as f64 / seconds);
+            eprintln!(
+                "round {round}, {fault}: {before_fault:.0} changes a second before the fault, {:.0} with it, {count} in all",
+                count as f64 / seconds
+            );
+            if let Some(time) = handed_over {
+                eprintln!("  another one leads after {time:.1?}");
+                assert!(time < HAND_OVER, "another one leads only after {time:.1?}");
+            }
             let start = Instant::now();
             while let Some(difference) = difference(&cluster) {
                 assert!(start.elapsed() < Duration::from_secs(180), "{fault}: {difference}");
