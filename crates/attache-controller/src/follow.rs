@@ -161,7 +161,8 @@ impl Following<'_> {
         let objects = self.engine.now().objects();
         let is_content = self.partition.is_some() || news.edits.iter().any(|edit| changes_content(objects, edit));
         let report = self.engine.apply(news.edits);
-        if is_content || !report.is_empty() {
+        // To compare two engines as a whole takes long, and a rebuild has a reason.
+        if is_content || report.rebuild_reason().is_some() || !report.is_empty() {
             self.content = self.revision + 1;
         }
         if let Some(reason) = report.rebuild_reason() {

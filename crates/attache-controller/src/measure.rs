@@ -49,7 +49,9 @@ pub async fn run(context: Context, mut states: UnboundedReceiver<Arc<State>>) ->
 
 fn is_change(state: &State) -> bool {
     let is_document = |kind: &str| matches!(kind, "PolicyRequirement" | "PolicyKind");
-    state.report.as_ref().is_none_or(|report| !report.is_empty()) || state.edited.iter().any(|id| is_document(&id.kind))
+    state.edited.iter().any(|id| is_document(&id.kind))
+        // To compare two engines as a whole takes longer than to count.
+        || state.report.as_ref().is_none_or(|report| report.rebuild_reason().is_some() || !report.is_empty())
 }
 
 fn count(state: &State, metrics: &Metrics) {

@@ -196,14 +196,16 @@ impl Tracker {
         let engine = &*state.snapshot.engine;
         let kinds = WrittenKinds::new(engine, &self.options);
         let are_other_kinds = self.take_kinds(engine, &kinds);
-        let is_whole = is_first || are_other_kinds;
         let edited: HashSet<&ObjectRef> = states.iter().flat_map(|state| state.edited.iter()).collect();
         let reports: Vec<&Report> = states.iter().filter_map(|state| state.report.as_deref()).collect();
+        // To find out what differs after a rebuild takes longer than to compute all statuses, and more memory.
+        let is_rebuilt = reports.iter().any(|report| report.rebuild_reason().is_some());
+        let is_whole = is_first || are_other_kinds || is_rebuilt;
         // A Namespace that policies affect can be added: before, it was only named by other objects.
         let is_new = |id: &ObjectRef| reports.iter().any(|report| report.before.objects().find(id).is_none());
         let is_stale = |id: &&ObjectRef| is_new(id) || self.is_stale(engine, id);
         let stale: Vec<&ObjectRef> = edited.iter().copied().filter(is_stale).collect();
-        let changed: Vec<&Report> = reports.iter().copied().filter(|report| !report.is_empty()).collect();
+        let changed: Vec<&Report> = reports.iter().copied().filter(|report| is_whole || !report.is_empty()).collect();
         let moved: BTreeSet<&ObjectRef> = states.iter().flat_map(|state| state.moved.iter()).collect();
         self.hand_over(state, since, &mut candidates);
         let reported: Option<Vec<_>> = match is_whole {

@@ -119,8 +119,25 @@ impl ObjectChange {
         let kinds = engine.kinds();
         self.fields.any()
             || kinds.find(&id.group, &id.kind).is_some()
-            || defines_kinds(engine, id)
+            || self.defines_kinds(engine)
             || kinds.has_settings(&id.group, &id.kind)
+    }
+
+    /// Whether the change can change which policy kinds there are, or where policies are bound. The status of an object that
+    /// binds policies can be enough. That of a description of a kind is not, although a controller writes it.
+    pub fn defines_kinds(&self, engine: &Engine) -> bool {
+        let id = self.reference();
+        let is = |(group, kind): (&str, &str)| id.group == group && id.kind == kind;
+        let describes_kinds = is((GROUP, KIND))
+            || is((GROUP, TARGET_KIND))
+            || is((GROUP, GATEWAY_CONTROLLER))
+            || is((CRD_GROUP, CRD_KIND));
+        describes_kinds && (self.fields.any() || self.is_moved()) || engine.kinds().binds_policies(&id.group, &id.kind)
+    }
+
+    /// Whether the object is at another place in a file.
+    fn is_moved(&self) -> bool {
+        matches!(&self.states, ObjectStates::Updated { before, after } if before.source != after.source)
     }
 }
 
@@ -156,16 +173,6 @@ fn content(object: &Object) -> impl Iterator<Item = &Entry> {
 
 fn annotations(object: &Object) -> Option<&Value> {
     object.body.at(&["metadata", "annotations"])
-}
-
-/// Whether an object can change which policy kinds there are, or where policies are bound. Its status can be enough.
-pub(super) fn defines_kinds(engine: &Engine, id: &ObjectRef) -> bool {
-    let is = |(group, kind): (&str, &str)| id.group == group && id.kind == kind;
-    is((GROUP, KIND))
-        || is((GROUP, TARGET_KIND))
-        || is((GROUP, GATEWAY_CONTROLLER))
-        || is((CRD_GROUP, CRD_KIND))
-        || engine.kinds().binds_policies(&id.group, &id.kind)
 }
 
 /// The edits that change something, only the last one for each object.

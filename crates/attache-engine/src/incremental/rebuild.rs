@@ -4,7 +4,7 @@
 //! [`NeedsRebuild`], and the report says so. Reasons that are evident from the changed objects are found here, before
 //! anything is updated. All others are found while the topology is edited.
 
-use super::changed::{ObjectChange, defines_kinds};
+use super::changed::ObjectChange;
 use super::update::UpdateContext;
 use crate::attachment::virtual_backends;
 use crate::kinds::{Crd, KindId, PolicyKind};
@@ -51,7 +51,7 @@ fn can_change_backends(change: &ObjectChange) -> bool {
 
 fn check_change(context: &UpdateContext<'_>, objects: &Objects, change: &ObjectChange) -> Result<(), NeedsRebuild> {
     let (id, fields, kinds) = (change.reference(), change.fields, context.before.kinds());
-    if defines_kinds(context.before, id) {
+    if change.defines_kinds(context.before) {
         return Err(NeedsRebuild::PolicyKinds);
     }
     let (before, after) = (change.before().map(|it| &**it), change.after().map(|it| &**it));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::dependents::DependencyKey;
 use super::{Edit, IncrementalEngine, NeedsRebuild};
 use crate::engine::Engine;
-use crate::object::{Object, ObjectRef};
+use crate::object::{Object, ObjectRef, Source};
 use crate::text;
+use crate::value::Value;
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 const OBJECTS: &str = "
@@ -75,6 +76,24 @@ fn a_changed_policy_kind_needs_a_rebuild_and_the_report_says_so() {
     let report = engine.apply(put(&kind));
     assert_eq!(report.rebuild_reason(), Some(NeedsRebuild::PolicyKinds));
     assert!(!report.effective().is_empty());
+}
+
+#[test]
+fn the_status_of_a_policy_kind_needs_no_rebuild() {
+    let mut objects = read(OBJECTS);
+    // As objects of a cluster: in a file, everything behind the status would be at another place.
+    objects.iter_mut().for_each(|object| object.source = Source::default());
+    let mut kind = objects.iter().find(|object| object.id.kind == "PolicyKind").cloned().unwrap_or_default();
+    let mut engine = Engine::builder().objects(objects).build_incremental();
+    let status = Value::from(serde_json::json!({"conditions": [{"type": "Accepted", "status": "True"}]}));
+    kind.body = Value::Map(kind.body.as_map().cloned().unwrap_or_default().with("status", status.clone()));
+    let id = kind.id.clone();
+    let report = engine.apply([Edit::Put(kind)]);
+    assert_eq!(report.rebuild_reason(), None);
+    assert!(report.is_empty());
+    let objects = engine.now().objects();
+    let written = objects.find(&id).map(|id| &objects[id]).and_then(|kind| kind.body.get("status"));
+    assert_eq!(written, Some(&status));
 }
 
 #[test]
