@@ -174,7 +174,9 @@ pub(super) fn update(
     let mut new_ref_counts = Vec::new();
     let (before, ref_counts, contributions, region) = match kept {
         Some(KeptCounts { contributions, ref_counts }) => {
-            (models::with_new_kinds(context, before, ref_counts), ref_counts, Some(contributions), None)
+            // Few questions about a trial need them, and they can be found without counts.
+            let contributions = (!context.is_trial).then_some(contributions);
+            (models::with_new_kinds(context, before, ref_counts), ref_counts, contributions, None)
         }
         None => {
             let region = ImpactRegion::find(context, &next, &topology.linked, &reattached);
