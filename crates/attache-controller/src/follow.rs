@@ -8,7 +8,7 @@ use attache_cluster::{
     ClientOptions, Cluster, ClusterError, ClusterFollower, ClusterNews, ClusterReading, Interest, KindChange, Unseen,
 };
 use attache_engine::kinds::{Settings, built_in};
-use attache_engine::{Edit, IncrementalEngine, Object, ObjectRef, Objects, Problem, Report};
+use attache_engine::{Edit, IncrementalEngine, Object, ObjectRef, Objects, Problem, Report, SharedValues};
 
 use crate::metrics::Metrics;
 use crate::options::{ControllerOptions, GatewayClasses};
@@ -59,6 +59,8 @@ pub fn follow(
     let cluster = Cluster::connect(&options.client)?;
     let Some(mut reading) = read(&cluster, &interest, shutdown) else { return Ok(()) };
     let partition = SharedPartition::new(&options.gateway_classes);
+    let mut shared = SharedValues::default();
+    reading.objects.iter_mut().for_each(|object| compact(object, &mut shared));
     let objects = followed(partition.as_ref(), std::mem::take(&mut reading.objects));
     tracing::info!(server = cluster.server(), objects = objects.len(), "read the cluster");
     log_unseen(&reading.unseen);
@@ -69,6 +71,7 @@ pub fn follow(
         content: 1,
         disconnected: None,
         partition,
+        shared,
         publisher,
         metrics,
     };
@@ -95,6 +98,12 @@ pub fn read_once(options: &FollowOptions) -> Result<State, ClusterError> {
     let objects = followed(partition.as_ref(), reading.objects);
     let engine = IncrementalEngine::one_shot(objects, &kinds, options.settings.clone());
     Ok(State { partition, ..State::first(engine, reading.problems) })
+}
+
+/// Makes an object smaller: what it has in common with others is kept once, and who changed it last is not kept.
+fn compact(object: &mut Object, shared: &mut SharedValues) {
+    object.last_change = None;
+    object.share(shared);
 }
 
 /// Those of the first objects that are followed.
@@ -137,6 +146,7 @@ struct Following<'f> {
     content: u64,
     disconnected: Option<Arc<str>>,
     partition: Option<SharedPartition>,
+    shared: SharedValues,
     publisher: &'f StatePublisher,
     metrics: &'f Metrics,
 }
@@ -148,6 +158,11 @@ impl Following<'_> {
 
     fn take(&mut self, mut news: ClusterNews) {
         log(&news);
+        for edit in &mut news.edits {
+            if let Edit::Put(object) = edit {
+                compact(object, &mut self.shared);
+            }
+        }
         let mut moved = Vec::new();
         if let Some(partition) = &self.partition {
             let taken = partition.write().take(news.edits, self.engine.now().objects());

@@ -106,4 +106,4 @@ pub use topology::{
     RefusedLink, RouteKind, RouteKinds, Shortlist, Topology,
 };
 pub use unknown::{Unknown, UnknownPolicy};
-pub use value::{Map, Path, Segment, Value};
+pub use value::{Map, Path, Segment, SharedValues, Value};

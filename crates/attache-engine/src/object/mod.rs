@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use smol_str::SmolStr;
 
 use crate::names::{plural, qualified};
-use crate::value::{Path, Value};
+use crate::value::{Path, SharedValues, Value};
 
 pub use error::ObjectError;
 pub(crate) use group_kind::BorrowedGroupKind;
@@ -190,6 +190,11 @@ impl Object {
     /// `metadata.deletionTimestamp`: set while the API server waits for finalizers before it deletes the object.
     pub fn deletion_timestamp(&self) -> Option<Timestamp> {
         self.body.at(&["metadata", "deletionTimestamp"])?.as_str()?.parse().ok()
+    }
+
+    /// Shares lists and maps of the body with equal ones of earlier objects.
+    pub fn share(&mut self, shared: &mut SharedValues) {
+        shared.share_body(&mut self.body);
     }
 
     /// Compares by age, the oldest first: by creation time, then alphabetically by `namespace/name`. An object without a

@@ -2,6 +2,7 @@
 
 mod base64;
 mod path;
+mod shared;
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -11,6 +12,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use smol_str::SmolStr;
 
 pub use path::{Path, Segment};
+pub use shared::SharedValues;
 
 pub(crate) use base64::decode_base64;
 
