@@ -81,7 +81,8 @@ fn after_crashes_the_statuses_are_those_of_a_fresh_computation() {
         json!({"targets": ["Gateway", "Route"], "effectiveTarget": "Backend", "strategies": ["atomic", "patch"]});
     cluster.apply(&policy_kind("ColorPolicy", kind));
     topology(&cluster, "storm", &["g1 > r1 > b1", "g1 > r2 > b2", "g2 > r3 > b1"]);
-    let fast = ["--status-qps", "500", "--status-burst", "500"];
+    // More often than by default, but not so often that the storm has to wait for the writes of statuses.
+    let fast = ["--status-qps", "50", "--status-burst", "50"];
     let mut controllers = vec![Controller::start(&cluster, &fast), Controller::start(&cluster, &fast)];
     let clients: Vec<HttpClient> = (0..CLIENTS).map(|_| cluster.fresh_http()).collect();
     for round in 0..rounds {
