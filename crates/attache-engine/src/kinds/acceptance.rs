@@ -60,7 +60,7 @@ document! {
 }
 
 document! {
-    /// A field that the API server sets if a policy leaves it out.
+    /// A field that the API server sets if a policy leaves it out, or has an empty list there.
     pub struct ServerDefault {
         /// The field of the settings.
         #[field("field", required)]

@@ -68,6 +68,7 @@ document! {
         pub merges_into: Vec<MergesInto>,
 
         /// Values that count as if the field were missing: from the path of the field to the value, also of numbers as text.
+        /// `{}` is an empty object.
         #[field("absent")]
         pub absent: OrderedMap<Pattern, SmolStr>,
 

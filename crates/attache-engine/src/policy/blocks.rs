@@ -41,12 +41,17 @@ pub fn read(object: &Object, kind: &PolicyKind, report: &mut impl FnMut(Path, St
 fn with_server_defaults(mut settings: Map, object: &Object, kind: &PolicyKind) -> Map {
     for default in &kind.acceptance.server_defaults {
         let holds = || default.when.as_ref().is_none_or(|when| when.holds(object.spec()) == Ok(true));
-        if settings.get(&default.field).is_none_or(Value::is_null) && holds() {
+        if settings.get(&default.field).is_none_or(is_empty) && holds() {
             let values = default.values.iter().cloned().map(Value::Str).collect();
             settings = settings.with(&default.field, Value::list(values));
         }
     }
     settings
+}
+
+/// Returns `true` if the API server sets a default for this value: `null` and an empty list count as left out.
+fn is_empty(value: &Value) -> bool {
+    matches!(value, Value::Null) || matches!(value, Value::List(items) if items.is_empty())
 }
 
 /// The path of a block in its policy.
@@ -187,6 +192,7 @@ fn without_absent(value: Value, kind: &PolicyKind, path: &mut Vec<Segment>) -> V
             let is_word = match child {
                 Value::Str(text) => text == word,
                 Value::Int(number) => word.parse() == Ok(*number),
+                Value::Map(map) => map.entries().is_empty() && word == "{}",
                 _ => false,
             };
             is_word && pattern.fit(path.iter()) == PatternFit::Exact
