@@ -213,7 +213,10 @@ impl StackBuilder<'_> {
             stacks.values_mut().flat_map(|stack| std::mem::take(&mut stack.accepted)).collect();
         all.sort_by(|a, b| self.compare(a, b).then(a.node.cmp(&b.node)));
         for of_one in all.chunk_by(|a, b| a.policy == b.policy) {
-            let can_conflict = |it: &&Attachment| !kind.order.conflicts_if_used || self.is_used(it.node);
+            let can_conflict = |it: &&Attachment| match kind.order.conflicts_if_used {
+                true => self.is_used(kind, it.node),
+                false => self.is_handled(kind, it.node),
+            };
             let rivals = of_one.iter().filter(can_conflict).flat_map(|attachment| {
                 let older = stacks.get(&attachment.node).map_or(&[][..], |stack| &stack.accepted);
                 older.iter().filter(|older| self.conflict(kind, older, attachment))
@@ -229,10 +232,24 @@ impl StackBuilder<'_> {
         }
     }
 
-    /// Whether requests reach a backend through a route.
-    fn is_used(self, backend: NodeId) -> bool {
+    /// Whether requests reach a backend through a route of a Gateway whose controller handles a kind.
+    fn is_used(self, kind: &PolicyKind, backend: NodeId) -> bool {
         let topology = self.topology;
-        topology.parents(backend).iter().any(|it| topology[*it].level == Level::RouteRule && topology.live(*it))
+        let is_gateway = |node: &NodeId| topology[*node].level == Level::Gateway;
+        let is_from_handled = |rule: &NodeId| {
+            let above = topology.above([*rule]);
+            let mut gateways = above.iter().copied().filter(is_gateway).peekable();
+            gateways.peek().is_none() || gateways.any(|gateway| self.is_handled(kind, gateway))
+        };
+        let rules = topology.parents(backend).iter().filter(|it| topology[**it].level == Level::RouteRule);
+        rules.into_iter().any(|rule| topology.live(*rule) && is_from_handled(rule))
+    }
+
+    /// Whether the controller of a Gateway handles a kind. `true` for other nodes.
+    fn is_handled(self, kind: &PolicyKind, node: NodeId) -> bool {
+        let gateway = self.topology.whole(node);
+        let owner = self.topology.gateway_owner(self.objects, gateway);
+        owner.is_none_or(|owner| self.kinds.controllers().handle(&kind.controllers, owner))
     }
 
     /// Whether two policies on one node cannot both be accepted.

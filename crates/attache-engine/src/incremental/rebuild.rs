@@ -9,6 +9,7 @@ use super::update::UpdateContext;
 use crate::attachment::virtual_backends;
 use crate::kinds::{Crd, KindId, PolicyKind};
 use crate::object::{ObjectRef, Objects};
+use crate::order::is_rejected_everywhere;
 use crate::policy::{Policy, TargetSpec};
 use crate::topology::api::{self, GATEWAY_API, RouteKind};
 use crate::topology::conventions::Conventions;
@@ -28,6 +29,9 @@ pub(super) fn check_changes(context: &UpdateContext<'_>, objects: &Objects) -> R
     if context.changes.iter().any(can_change_routes) && uses(|kind| kind.targets.own_paths) {
         return Err(NeedsRebuild::SharedPaths);
     }
+    if context.changes.iter().any(can_change_controllers) && uses(is_rejected_everywhere) {
+        return Err(NeedsRebuild::UsedBackends);
+    }
     if context.changes.iter().any(can_change_backends) && uses(|kind| kind.order.conflicts_if_used) {
         return Err(NeedsRebuild::UsedBackends);
     }
@@ -40,6 +44,12 @@ fn can_change_routes(change: &ObjectChange) -> bool {
     let level = api::level(&id.group, &id.kind);
     change.fields.any()
         && matches!(level, Level::GatewayClass | Level::Gateway | Level::ListenerSet | Level::Namespace | Level::Route)
+}
+
+/// Whether a change can concern the controller of a Gateway.
+fn can_change_controllers(change: &ObjectChange) -> bool {
+    let id = change.reference();
+    change.fields.any() && matches!(api::level(&id.group, &id.kind), Level::GatewayClass | Level::Gateway)
 }
 
 /// Whether a change can concern the backends that routes lead to.

@@ -3,7 +3,7 @@ use super::{run, run_with};
 const FOLDER: &str = "crates/attache/tests/commands/policytests";
 
 /// The number of PolicyTests in `conformance` and `examples`.
-const POLICY_TESTS: usize = 481;
+const POLICY_TESTS: usize = 483;
 
 fn test(arguments: &str) -> String {
     run(&format!("attache test {}", arguments.replace("TESTS", FOLDER)))
