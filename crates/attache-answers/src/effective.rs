@@ -14,7 +14,9 @@ use serde::Serialize;
 use crate::document::{List, Stream, is_true};
 use crate::error::QueryError;
 use crate::object_query::ObjectQuery;
-use crate::scopes::{Extent, Focus, ScopeDocument, ScopeGroup, cut, has_content, is_reached};
+use crate::scopes::{
+    Extent, Focus, ScopeDocument, ScopeGroup, cut, follows_routes, has_content, is_reached, is_routed,
+};
 use crate::snapshot::{Snapshot, group_kind};
 
 /// Selects effective policies.
@@ -49,6 +51,9 @@ pub struct EffectivePolicyDocument {
     /// Whether requests reach the end of the scope. If not, this is what would be in force.
     #[serde(skip_serializing_if = "is_true")]
     pub in_force: bool,
+    /// Whether a route leads to the end of the scope. If not, requests reach it directly or through a mesh only.
+    #[serde(skip_serializing_if = "is_true")]
+    pub routed: bool,
     /// The effective policy.
     #[serde(flatten)]
     pub effective: EffectiveDocument,
@@ -323,6 +328,18 @@ impl<'s> EffectivePolicies<'s> {
         self.snapshot.policy_refs(&policies)
     }
 
+    /// The backend that the query is about, if policies are in force on it and no route leads to it.
+    pub fn unrouted(&self) -> Option<NodeRef> {
+        let snapshot = self.snapshot;
+        let node = self.focus.nodes().iter().find(|node| !is_routed(&snapshot.engine, **node))?;
+        let has_policies = |model: &&Model| {
+            let groups = || self.focus.groups(snapshot, model);
+            follows_routes(&model.kind)
+                && groups().iter().any(|it| has_content(model.effective(snapshot.engine.view(), it.chain)))
+        };
+        self.models.iter().any(|model| has_policies(&model)).then(|| snapshot.node_ref(*node))
+    }
+
     /// Why nothing is in force. Meaningful only if that is so.
     pub fn nothing_in_force(&self) -> NothingInForce {
         NothingInForce::new(self.snapshot, &self.models, self.focus.nodes())
@@ -340,6 +357,7 @@ impl EffectivePolicyDocument {
             policy_kind: group_kind(&model.kind),
             scope: ScopeDocument::new(snapshot, scope),
             in_force: scope.end().is_none_or(|end| is_reached(snapshot, &[end])),
+            routed: !follows_routes(&model.kind) || scope.end().is_none_or(|end| is_routed(&snapshot.engine, end)),
             effective: EffectiveDocument::new(snapshot, effective, &model.kind),
             objects: merged
                 .iter()

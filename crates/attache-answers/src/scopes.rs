@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::ops::ControlFlow;
 
-use attache_engine::kinds::KindId;
-use attache_engine::{ChainId, EffectivePolicy, Link};
+use attache_engine::kinds::{InheritancePaths, KindId, PolicyKind};
+use attache_engine::{ChainId, EffectivePolicy, Engine, Link};
 use attache_engine::{Level, Model, NodeId, NodeRef, Scope};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
@@ -351,6 +351,22 @@ pub(crate) fn targets_below(snapshot: &Snapshot, model: &Model, nodes: &[NodeId]
 pub(crate) fn is_reached(snapshot: &Snapshot, ends: &[NodeId]) -> bool {
     let topology = snapshot.engine.topology();
     ends.iter().any(|end| topology[*end].level < Level::Route || topology.live(*end))
+}
+
+/// Whether a route leads to a node. Only backends can be without any: requests reach those directly or through a mesh.
+pub(crate) fn is_routed(engine: &Engine, node: NodeId) -> bool {
+    let topology = engine.topology();
+    if !matches!(topology[node].level, Level::Backend | Level::BackendPort) {
+        return true;
+    }
+    let whole = topology.whole(node);
+    let mut parents = std::iter::once(whole).chain(topology.sections(whole)).flat_map(|part| topology.parents(part));
+    parents.any(|parent| topology[*parent].level == Level::RouteRule && topology.live(*parent))
+}
+
+/// Whether policies of a kind are for requests that routes lead to a backend.
+pub(crate) fn follows_routes(kind: &PolicyKind) -> bool {
+    kind.hierarchy.paths == InheritancePaths::Topology
 }
 
 /// The Namespace whose requests a chain is for, if it is not for all.

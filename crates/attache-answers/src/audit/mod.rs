@@ -12,6 +12,7 @@ use smol_str::SmolStr;
 
 use crate::document::API_VERSION;
 use crate::error::QueryError;
+use crate::scopes::{follows_routes, is_routed};
 use crate::snapshot::Snapshot;
 use crate::suggestions::nearest_rules;
 
@@ -115,6 +116,9 @@ pub struct RequirementResult {
     pub excepted: Vec<ExceptedTarget>,
     /// The exceptions that are not used.
     pub idle: Vec<UnusedException>,
+    /// The backends that have the policy, and that no route leads to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unrouted: Vec<NodeRef>,
     /// If no effective policy has the required rule: the rule, and rules with a similar name that are in force.
     #[serde(skip)]
     pub near: Option<(String, Vec<String>)>,
@@ -209,6 +213,11 @@ fn check(
     let mut is_required = required_namespaces(snapshot, required);
     audited.retain(|it| snapshot.is_in(it.node, namespace) && is_required(it.node));
     let checked = audited.len();
+    let is_unrouted = |it: &&Audited| it.lacking == 0 && !is_routed(&snapshot.engine, it.node);
+    let unrouted = match follows_routes(snapshot.engine.kinds().get(requirement.kind)) {
+        true => audited.iter().filter(is_unrouted).map(|it| snapshot.node_ref(it.node)).collect(),
+        false => Vec::new(),
+    };
     let mut missing = audited;
     missing.retain(|it| it.lacking > 0);
     let mut excepted: Vec<(Audited, &Exception)> = Vec::new();
@@ -251,6 +260,7 @@ fn check(
         missing: missing.iter().map(document).collect(),
         excepted: excepted.collect(),
         idle,
+        unrouted,
         near: near(snapshot, &requirement),
     })
 }

@@ -3,10 +3,12 @@
 mod deletion;
 mod edits;
 
+use std::collections::BTreeSet;
+
 use attache_engine::lint::{Finding, FindingChanges};
 use attache_engine::{
-    Changes, EffectiveChange, GroupKind, Impact, IncrementalEngine, Object, ObjectRef, Path, PolicyStatus, Report,
-    StatusChange, Value,
+    Changes, EffectiveChange, Engine, GroupKind, Impact, IncrementalEngine, NodeRef, Object, ObjectRef, Path,
+    PolicyStatus, Report, StatusChange, Value,
 };
 use serde::Serialize;
 
@@ -18,7 +20,7 @@ use crate::document::API_VERSION;
 use crate::error::QueryError;
 use crate::lint::FindingDocument;
 use crate::object_query::ObjectQuery;
-use crate::scopes::ScopeDocument;
+use crate::scopes::{ScopeDocument, is_routed};
 use crate::snapshot::Snapshot;
 
 pub use deletion::Deletion;
@@ -51,6 +53,9 @@ pub struct PlanDocument {
     pub policies: Vec<PlannedStatus>,
     /// The lint findings that the change causes and fixes.
     pub findings: PlannedFindings,
+    /// Backends whose effective policy changes, and that no route leads to any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unrouted: Vec<NodeRef>,
     /// The same as `changes`, grouped by the values that change.
     #[serde(skip)]
     pub groups: Vec<ChangeGroup>,
@@ -113,7 +118,9 @@ pub fn plan(
 ) -> Result<(PlanDocument, Report), QueryError> {
     let deletions = deletions(before, &query)?;
     let report = engine.apply(edits::edits(before, query.apply, deletions.iter().flat_map(Deletion::all)));
-    let mut document = PlanDocument::new(&report.changes(), deletions);
+    let changes = report.changes();
+    let mut document = PlanDocument::new(&changes, deletions);
+    document.unrouted = unrouted(&changes, &report);
     document.redact(before);
     Ok((document, report))
 }
@@ -170,6 +177,18 @@ fn deletions(before: &Snapshot, query: &PlanQuery) -> Result<Vec<Deletion>, Quer
     query.delete.iter().map(deletion).collect()
 }
 
+/// The backends in changed scopes that a route leads to before a change, and none after it.
+fn unrouted(changes: &Changes, report: &Report) -> Vec<NodeRef> {
+    let targets = changes.effective.iter().flat_map(|change| &change.scopes).filter_map(|scope| scope.target());
+    let backends: BTreeSet<NodeRef> = targets.map(NodeRef::whole).collect();
+    let is_routed_in = |engine: &Engine, node: &NodeRef| engine.find_node(node).map(|node| is_routed(engine, node));
+    let is_cut_off = |node: &NodeRef| {
+        let exists = report.after.objects().find(&node.object).is_some();
+        exists && is_routed_in(&report.before, node) == Some(true) && is_routed_in(&report.after, node) == Some(false)
+    };
+    backends.into_iter().filter(is_cut_off).collect()
+}
+
 impl PlanDocument {
     fn new(changes: &Changes, deleted: Vec<Deletion>) -> PlanDocument {
         PlanDocument {
@@ -181,6 +200,7 @@ impl PlanDocument {
             policies: changes.statuses.iter().map(PlannedStatus::new).collect(),
             findings: PlannedFindings::new(&changes.new_findings, &changes.fixed_findings),
             groups: groups(&changes.effective),
+            unrouted: Vec::new(),
         }
     }
 

@@ -7,10 +7,10 @@ use super::Format;
 use crate::arguments::{Global, optional_object};
 use crate::failure::Failure;
 use crate::input::{Input, answered};
-use crate::render::Screen;
 use crate::render::effective::{Place, write_group, write_nothing};
 use crate::render::reported;
 use crate::render::style::{DIM, paint};
+use crate::render::{Screen, no_route};
 use crate::verdict::Verdict;
 
 /// The number of answers, names or lost values that are shown before the rest is only counted.
@@ -99,6 +99,9 @@ impl EffectiveCommand {
                 (true, None) => Place::Anywhere,
             };
             write_nothing(&effective.nothing_in_force(), place, screen)?;
+        }
+        if let Some(backend) = effective.unrouted() {
+            writeln!(screen, "\n{}", paint(DIM, no_route(&[backend])))?;
         }
         let reported = std::mem::take(&mut screen.reported);
         Ok(reported::write(&reported, screen)?)

@@ -8,11 +8,11 @@ use attache_answers::scopes::cut;
 
 use super::style::{BAD, DIM, GOOD, HEAD, OBJECT, PLAIN, paint};
 use super::table::Table;
-use super::{Screen, counted, write_line};
+use super::{Screen, counted, joined, write_line};
 
 /// The result for one requirement, with at most `most` names, or one more.
 pub fn write_result(result: &RequirementResult, most: usize, screen: &mut Screen) -> io::Result<()> {
-    let RequirementResult { require, checked, missing, excepted, idle, near } = result;
+    let RequirementResult { require, checked, missing, excepted, idle, unrouted, near } = result;
     let (lacking, excused) = (missing.len(), excepted.len());
     let but = if excused == 0 { String::new() } else { format!(", {excused} excepted") };
     let verdict = match (*checked, lacking) {
@@ -40,6 +40,13 @@ pub fn write_result(result: &RequirementResult, most: usize, screen: &mut Screen
     if shown < lacking {
         let see = screen.invocation.in_full();
         table.row([paint(DIM, format!("and {} more: {see}", lacking - shown)).into()]);
+    }
+    if !unrouted.is_empty() {
+        let shown = cut(unrouted.len(), most);
+        let more = if shown < unrouted.len() { format!(" and {} more", unrouted.len() - shown) } else { String::new() };
+        table.row([
+            paint(DIM, format!("counted, but not behind any route: {}{more}", joined(&unrouted[..shown]))).into()
+        ]);
     }
     for it in excepted {
         let reason = format!("excepted: {}", until(&it.reason, it.until.as_deref()));

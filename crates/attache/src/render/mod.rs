@@ -65,6 +65,11 @@ pub fn joined(names: &[impl Display]) -> String {
     names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// That no route leads to some backends: their policies do not count for requests to a Gateway.
+pub fn no_route(backends: &[impl Display]) -> String {
+    format!("no route leads to {}: what is in force there is for direct requests and those of a mesh", joined(backends))
+}
+
 /// A line, broken if it is too long.
 pub fn write_line(cell: impl Into<table::Cell>, screen: &mut Screen) -> io::Result<()> {
     let mut line = table::Table::plain(0);

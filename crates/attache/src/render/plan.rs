@@ -9,6 +9,7 @@ use attache_answers::lint::FindingDocument;
 use attache_answers::plan::{Deletion, PlanDocument, PlannedStatus, Touched};
 use attache_answers::scopes::cut;
 use attache_answers::topology::kind_of;
+use attache_engine::NodeRef;
 
 use super::problem::severity_style;
 use super::status::write_scope_note;
@@ -32,6 +33,9 @@ impl PlanView {
         for deletion in plan.deleted.iter().filter(|it| !it.with.is_empty()) {
             let object = paint(OBJECT, &deletion.object);
             write_line([paint(PLAIN, "with "), object, paint(PLAIN, format!(" {}", deleted_with(deletion)))], screen)?;
+        }
+        if !plan.unrouted.is_empty() {
+            write_line([paint(WARNING, no_route_any_more(&plan.unrouted, self.most))], screen)?;
         }
         for group in &plan.groups {
             writeln!(screen)?;
@@ -118,6 +122,17 @@ impl PlanView {
 
 pub const ANOTHER_ORDER: &str = "the same policies apply in another order";
 
+/// That no route leads to some backends after the change: what is in force there then does not count for requests to a
+/// Gateway.
+fn no_route_any_more(backends: &[NodeRef], most: usize) -> String {
+    let shown = cut(backends.len(), most);
+    let more = if shown < backends.len() { format!(" and {} more", backends.len() - shown) } else { String::new() };
+    format!(
+        "no route leads to {}{more} any more: what is in force there is for direct requests and those of a mesh",
+        joined(&backends[..shown])
+    )
+}
+
 /// `4 scopes: 2 routes, 1 backend`.
 fn touched(touched: Touched) -> String {
     let parts = [(touched.routes, "route"), (touched.backends, "backend"), (touched.namespaces, "namespace")];
@@ -162,6 +177,9 @@ pub fn write_markdown(plan: &PlanDocument, screen: &mut Screen) -> io::Result<()
     }
     for deletion in plan.deleted.iter().filter(|it| !it.with.is_empty()) {
         writeln!(screen, "\nWith `{}` {}.", deletion.object, deleted_with(deletion))?;
+    }
+    if !plan.unrouted.is_empty() {
+        writeln!(screen, "\n**Warning:** {}.", no_route_any_more(&plan.unrouted, usize::MAX))?;
     }
     for group in &plan.groups {
         let places: Vec<String> = group.places.iter().map(|place| format!("`{place}`")).collect();

@@ -105,3 +105,11 @@ fn strictly_nothing_is_in_force_below_an_unknown_parent() {
     insta::assert_snapshot!(run(audit));
     insta::assert_snapshot!("strictly_nothing_is_in_force", run(&format!("{audit} --strict")));
 }
+
+#[test]
+fn a_backend_that_no_route_leads_to() {
+    let file = "-f crates/attache/tests/input/unrouted.yaml";
+    insta::assert_snapshot!("unrouted", run(&format!("attache audit --require backendtlspolicy {file}")));
+    insta::assert_snapshot!("unrouted_json", run(&format!("attache audit --require backendtlspolicy -o json {file}")));
+    insta::assert_snapshot!("unrouted_effective", run(&format!("attache effective service/lonely -n shop {file}")));
+}
