@@ -225,7 +225,7 @@ impl Hierarchy {
             true => self.entry_by_namespace(objects, topology, node, member),
             false => HierarchyEntry {
                 member,
-                parent_edges: self.nearest_parents(topology, node, &known, found),
+                parent_edges: self.nearest_parents(topology, (node, it), &known, found),
                 ..HierarchyEntry::default()
             },
         };
@@ -330,12 +330,11 @@ impl Hierarchy {
     fn nearest_parents<'p>(
         &self,
         topology: &Topology,
-        node_id: NodeId,
+        (node_id, node): (NodeId, &Node),
         known: &impl Fn(NodeId) -> Option<&'p HierarchyEntry>,
         found: &mut Vec<ParentEdge>,
     ) -> ParentEdges {
         found.clear();
-        let node = &topology[node_id];
         // Through the Service, every rule would reach every port.
         let parents = if node.level == Level::BackendPort { node.across() } else { node.parents() };
         for &id in parents {

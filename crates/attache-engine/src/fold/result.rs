@@ -3,7 +3,6 @@
 use super::merge::Lost;
 use super::tree::BlockSource;
 use super::{ConflictedBlock, Fold, FoldStep};
-use crate::kinds::Participation;
 use crate::policy::{BlockKind, PolicyId};
 use crate::topology::NodeId;
 use crate::value::{Path, Segment, Value};
@@ -193,7 +192,7 @@ impl Fold<'_> {
         }
         self.origins(&mut effective);
         self.superseded(&mut effective);
-        if !self.is_single && self.kind.participation() != Participation::All {
+        if !self.is_single && !self.kind.accumulates() {
             for (policy, outcome) in &mut effective.outcomes {
                 outcome.inactive |= self.policies[*policy].is_empty();
             }

@@ -184,6 +184,9 @@ impl Report {
             return target_changes(&self.before, &self.after);
         };
         let Some(counted) = &differences.targets else { return target_changes(&self.before, &self.after) };
+        if counted.is_empty() && differences.kinds.is_empty() {
+            return Vec::new();
+        }
         let mut targets = AffectedTargets::default();
         for it in counted.iter().cloned().chain(uncounted_targets(sides, &differences.kinds)) {
             for (side, (engine, policies)) in

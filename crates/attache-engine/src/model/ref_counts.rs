@@ -121,17 +121,12 @@ impl RefCounts {
         found
     }
 
-    /// Records that a node now has the set `new` instead of `old`.
-    pub(super) fn replace_set(&mut self, old: Option<SetId>, new: Option<SetId>, nodes: u32) {
-        if let Some(new) = new {
-            *self.set_uses(new) += nodes;
-        }
-        if let Some(old) = old {
-            let uses = self.set_uses(old);
-            *uses = uses.saturating_sub(nodes);
-            if *uses == 0 && old != SetId::ROOT {
-                self.unused_sets.push(old);
-            }
+    /// Records that a set no longer reaches some nodes.
+    pub(super) fn drop_set_uses(&mut self, set: SetId, nodes: u32) {
+        let uses = self.set_uses(set);
+        *uses = uses.saturating_sub(nodes);
+        if *uses == 0 && set != SetId::ROOT {
+            self.unused_sets.push(set);
         }
     }
 }

@@ -159,14 +159,14 @@ impl Model {
         &mut self,
         view: EngineView<'_>,
         ref_counts: &mut RefCounts,
-        dirty: impl Iterator<Item = (NodeId, UpdateCause)>,
+        dirty: &[(NodeId, UpdateCause)],
         removed: &[NodeId],
     ) -> Vec<NodeUpdate> {
-        let mut updates = Vec::new();
+        let mut updates = Vec::with_capacity(dirty.len() + removed.len());
         for &node in removed {
             if let Some(before) = self.set_at(node) {
                 *self.reaching.entry(node) = None;
-                ref_counts.replace_set(Some(before), None, 1);
+                ref_counts.drop_set_uses(before, 1);
                 let (cause, is_target, has_unique_name) = (UpdateCause::Paths, false, false);
                 updates.push(NodeUpdate { node, before: Some(before), after: None, cause, is_target, has_unique_name });
             }
@@ -174,7 +174,7 @@ impl Model {
         let deepest = view.topology.deepest();
         let rank = |node| view.topology.rank(deepest, node);
         let mut queue = UpdateQueue::default();
-        dirty.for_each(|(node, cause)| queue.push(rank(node), node, cause));
+        dirty.iter().for_each(|(node, cause)| queue.push(rank(*node), *node, *cause));
         let chains = std::mem::replace(&mut self.chains, Chains::none());
         let mut builder = ChainBuilder { chains, ref_counts, new: Vec::new() };
         let mut reaching = ReachingChains::default();
@@ -209,11 +209,17 @@ impl Model {
                 }
             }
             // Only nodes of higher ranks read the sets of these nodes.
-            let of_rank = updates[first..].iter().filter(|it| it.after != it.before);
-            self.reaching.set_sorted(of_rank.map(|it| (it.node, it.after)));
-            for alike in updates[first..].chunk_by(|a, b| (a.before, a.after) == (b.before, b.after)) {
-                if let Some(NodeUpdate { before, after, .. }) = alike.first() {
-                    builder.ref_counts.replace_set(*before, *after, alike.len() as u32);
+            let of_rank = &updates[first..];
+            let changed = of_rank.iter().filter(|it| it.after != it.before);
+            self.reaching.set_sorted(changed.map(|it| (it.node, it.after)));
+            for alike in of_rank.chunk_by(|a, b| a.after == b.after) {
+                if let Some(set) = alike[0].after {
+                    *builder.ref_counts.set_uses(set) += alike.len() as u32;
+                }
+            }
+            for alike in of_rank.chunk_by(|a, b| a.before == b.before) {
+                if let Some(set) = alike[0].before {
+                    builder.ref_counts.drop_set_uses(set, alike.len() as u32);
                 }
             }
             current += 1;

@@ -57,7 +57,8 @@ impl Neighbors {
         match self {
             Neighbors::Many(ids) => Arc::make_mut(ids).insert(at, id),
             Neighbors::Few(..) => {
-                *self = Neighbors::new(&[&self.as_slice()[..at], &[id], &self.as_slice()[at..]].concat())
+                let (before, after) = self.as_slice().split_at(at);
+                *self = before.iter().chain([&id]).chain(after).copied().collect();
             }
         }
     }
@@ -67,7 +68,7 @@ impl Neighbors {
         let Ok(at) = self.as_slice().binary_search(&id) else { return };
         match self {
             Neighbors::Many(ids) if ids.len() > 8 => drop(Arc::make_mut(ids).remove(at)),
-            _ => *self = Neighbors::new(&[&self.as_slice()[..at], &self.as_slice()[at + 1..]].concat()),
+            _ => *self = self.as_slice().iter().copied().filter(|it| *it != id).collect(),
         }
     }
 

@@ -160,10 +160,11 @@ impl Paths {
 pub(super) struct ContributionQuery<'e> {
     view: EngineView<'e>,
     model: &'e Model,
-    contributors: HashMap<ChainId, Arc<[PolicyId]>>,
     paths: Paths,
-    /// The only path to a node that has nodes below it. `None` if there are several.
-    single_paths: HashMap<NodeId, Option<PathId>>,
+    /// The only path to each counted node that was visited. `None` if there are several.
+    counted: HashMap<NodeId, Option<PathId>>,
+    /// The only path to the last parent that was visited. Targets with the same parent follow each other.
+    last_parent: Option<(NodeId, Option<PathId>)>,
     scopes: HashMap<(PathId, ChainId), i64>,
 }
 
@@ -172,9 +173,9 @@ impl<'e> ContributionQuery<'e> {
         ContributionQuery {
             view,
             model,
-            contributors: HashMap::new(),
             paths: Paths::default(),
-            single_paths: HashMap::new(),
+            counted: HashMap::new(),
+            last_parent: None,
             scopes: HashMap::new(),
         }
     }
@@ -198,11 +199,13 @@ impl<'e> ContributionQuery<'e> {
     }
 
     /// Adds the counts to the deltas.
-    pub fn finish(mut self, deltas: &mut ContributionDeltas) {
-        for ((path, chain), scopes) in std::mem::take(&mut self.scopes) {
-            let mut nodes: Vec<NodeId> = self.paths.nodes(path).collect();
+    pub fn finish(self, deltas: &mut ContributionDeltas) {
+        let mut nodes = Vec::new();
+        for ((path, chain), scopes) in self.scopes.iter() {
+            nodes.clear();
+            nodes.extend(self.paths.nodes(*path));
             nodes.reverse();
-            self.add_scopes(&nodes, chain, scopes, deltas);
+            self.add_scopes(&nodes, *chain, *scopes, deltas);
         }
     }
 
@@ -211,9 +214,15 @@ impl<'e> ContributionQuery<'e> {
         let (model, view) = (self.model, self.view);
         let level = view.topology[node].level;
         if is_counted_level(level) {
+            if let Some(known) = self.counted.get(&node) {
+                return *known;
+            }
             let mut nodes = Vec::new();
             let is_single = model.single_path(view, node, &mut nodes);
-            return is_single.then(|| nodes.into_iter().fold(Paths::EMPTY, |path, node| self.paths.extend(path, node)));
+            let extend = |path, node| self.paths.extend(path, node);
+            let path = is_single.then(|| nodes.into_iter().fold(Paths::EMPTY, extend));
+            self.counted.insert(node, path);
+            return path;
         }
         let entry = model.hierarchy().entry(node)?;
         let [edge] = entry.parent_edges() else { return None };
@@ -232,25 +241,16 @@ impl<'e> ContributionQuery<'e> {
     }
 
     fn single_path_of_parent(&mut self, parent: NodeId) -> Option<PathId> {
-        if let Some(known) = self.single_paths.get(&parent) {
-            return *known;
+        if let Some((_, known)) = self.last_parent.filter(|(last, _)| *last == parent) {
+            return known;
         }
         let path = self.single_path(parent);
-        self.single_paths.insert(parent, path);
+        self.last_parent = Some((parent, path));
         path
     }
 
-    fn contributors(&mut self, chain: ChainId) -> Arc<[PolicyId]> {
-        let ContributionQuery { view, model, contributors, .. } = self;
-        let found = contributors.entry(chain).or_insert_with(|| {
-            let outcomes = &model.effective(*view, chain).outcomes;
-            outcomes.iter().filter(|(_, it)| it.contributes).map(|(policy, _)| *policy).collect()
-        });
-        Arc::clone(found)
-    }
-
     /// Adds scopes with a path and a chain to the counted nodes of the path, from the node of each contributor on.
-    fn add_scopes(&mut self, nodes: &[NodeId], chain: ChainId, scopes: i64, deltas: &mut ContributionDeltas) {
+    fn add_scopes(&self, nodes: &[NodeId], chain: ChainId, scopes: i64, deltas: &mut ContributionDeltas) {
         if chain == ChainId::EMPTY || scopes == 0 {
             return;
         }
@@ -258,7 +258,8 @@ impl<'e> ContributionQuery<'e> {
         let whole = |node: &NodeId| view.topology.whole(*node);
         let can_be_affected =
             |node: &&NodeId| model.kind.class == Class::Inherited || Some(whole(node)) == nodes.last().map(whole);
-        for &policy in self.contributors(chain).iter() {
+        let outcomes = model.effective(view, chain).outcomes.iter();
+        for policy in outcomes.filter(|(_, outcome)| outcome.contributes).map(|(policy, _)| *policy) {
             let is_on = |node: &NodeId| {
                 let stack = model.stack(stack_node(view, *node));
                 stack.is_some_and(|stack| stack.accepted.iter().any(|it| it.policy == policy))

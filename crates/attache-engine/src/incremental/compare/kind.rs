@@ -209,7 +209,7 @@ impl<'e> KindComparison<'e> {
         mut recontributed: Option<&mut RecontributedTargets<'e>>,
     ) -> bool {
         let mut pairs: HashMap<(ChainId, ChainId), ChainDifference> = HashMap::new();
-        let mut changed = [Vec::new(), Vec::new()];
+        let mut changed = Vec::new();
         let mut undecided = [Vec::new(), Vec::new()];
         let chains = |set: Option<SetId>| set.map(|set| self.after.model.chains_in_set(set));
         let only_chain = |set: Option<SetId>| match chains(set) {
@@ -231,7 +231,7 @@ impl<'e> KindComparison<'e> {
                 match compared.filter(|_| is_unique()) {
                     Some(difference) => {
                         if difference.effective {
-                            changed.iter_mut().for_each(|changed| changed.push(node));
+                            changed.push(node);
                         }
                         if !difference.contributors {
                             continue;
@@ -249,11 +249,10 @@ impl<'e> KindComparison<'e> {
             }
         }
         let are_unique = self.add_same_named(&mut undecided);
-        let has_effective = !changed[0].is_empty() || self.differ(&undecided, are_unique);
+        let has_effective = !changed.is_empty() || self.differ(&undecided, are_unique);
         if has_effective {
-            differences.changed_in_all_scopes = changed[0].len();
-            changed.iter_mut().zip(undecided).for_each(|(changed, mut undecided)| changed.append(&mut undecided));
-            differences.targets = changed;
+            differences.changed_in_all_scopes = changed.len();
+            differences.targets = undecided.map(|undecided| [&changed[..], &undecided].concat());
         }
         has_effective
     }

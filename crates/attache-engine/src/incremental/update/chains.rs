@@ -69,15 +69,15 @@ pub(super) fn update(
             |node: &NodeId| model.hierarchy().has(*node) || before.is_some_and(|before| before.hierarchy().has(*node));
         let changed_entries = changed_entries.iter().map(|node| (*node, UpdateCause::Paths));
         let live_edits = next.edits.live_changed.iter().map(|node| (*node, UpdateCause::Target));
-        let mut dirty: Vec<(NodeId, UpdateCause)> =
-            changed_entries.chain(live_edits).filter(|(node, _)| is_member(node)).collect();
+        let mut dirty = Vec::with_capacity(changed_entries.len() + live_edits.len() + of_all_kinds.len());
+        dirty.extend(changed_entries.chain(live_edits).filter(|(node, _)| is_member(node)));
         dirty.extend(&of_all_kinds);
         let restacked = stacks.nodes.get(&model.id).map_or(&[][..], Vec::as_slice);
         let refolded = update_restacked(context, next, [before, Some(model)], ref_counts, restacked, &mut dirty);
         model.clear_effective(&refolded.chains);
         let nodes = match dirty.is_empty() && next.edits.removed.is_empty() {
             true => Vec::new(),
-            false => model.update_chains(next.parts.view(), ref_counts, dirty.into_iter(), &next.edits.removed),
+            false => model.update_chains(next.parts.view(), ref_counts, &dirty, &next.edits.removed),
         };
         (!nodes.is_empty() || !refolded.chains.is_empty()).then_some(KindUpdate { model: index, nodes, refolded })
     });

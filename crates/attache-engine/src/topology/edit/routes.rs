@@ -164,8 +164,8 @@ impl TopologyEditor<'_> {
     fn find_route_links(&self, routes: &[(ObjectId, LinkSides)]) -> FoundLinks {
         let mut found = FoundLinks::default();
         let to_parents = routes.iter().filter(|(_, sides)| sides.parents);
-        let requests: Vec<ParentRequest> =
-            to_parents.flat_map(|(id, _)| ParentRequest::all(self.objects, *id)).collect();
+        let mut requests: Vec<ParentRequest> = Vec::with_capacity(routes.len());
+        requests.extend(to_parents.flat_map(|(id, _)| ParentRequest::all(self.objects, *id)));
         let mut owners: Vec<ObjectId> = requests.iter().filter_map(ParentRequest::owner).collect();
         owners.sort_unstable();
         owners.dedup();
@@ -316,7 +316,8 @@ impl TopologyEditor<'_> {
     /// Replaces the backends of a rule, and the ports of backends that it names.
     fn set_backends(&mut self, rule: NodeId, backends: &[NodeId], ports: &[NodeId]) -> Result<(), NeedsRebuild> {
         if self.topology.children(rule) != backends {
-            let old = self.topology.children(rule).to_vec();
+            let old = self.topology[rule].children.clone();
+            let old = old.as_slice();
             for &backend in old.iter().filter(|it| !backends.contains(it)) {
                 // A removed backend has no node.
                 if self.topology.node(backend).is_some_and(|node| node.level == Level::Route) {
@@ -336,7 +337,8 @@ impl TopologyEditor<'_> {
             self.topology.edit(rule, |node| node.children = Neighbors::new(backends));
         }
         if self.topology.ports_named(rule) != ports {
-            let old = self.topology.ports_named(rule).to_vec();
+            let old = self.topology[rule].across.clone();
+            let old = old.as_slice();
             for &port in old.iter().filter(|it| !ports.contains(it)) {
                 self.topology.edit(port, |node| node.across.remove(rule));
                 self.changes.nodes.push(port);
