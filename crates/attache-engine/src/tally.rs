@@ -65,6 +65,9 @@ pub(crate) struct Tally {
     lost: i128,
     /// The policies that it lost to, each with the number of scopes; in the order of ids.
     by: Vec<(PolicyId, i128)>,
+    /// The policies together with which it is invalid, each with the number of scopes; in the order of ids. Of the other
+    /// counts, these scopes are in `total` only.
+    invalid_with: Vec<(PolicyId, i128)>,
     /// The Gateways and mesh Services whose controllers do not handle it, each with the number of scopes; in the order of
     /// ids. These scopes are in none of the other counts.
     unhandled: Vec<(NodeId, i128)>,
@@ -77,6 +80,9 @@ impl Tally {
             return add(&mut self.unhandled, root, scopes);
         }
         self.total += scopes;
+        if !outcome.contributes && !outcome.invalid_with.is_empty() {
+            return outcome.invalid_with.iter().for_each(|with| add(&mut self.invalid_with, *with, scopes));
+        }
         let is_whole = !outcome.lost && !outcome.inactive;
         match (outcome.contributes, outcome.lost) {
             _ if is_whole => self.enforced += scopes,
@@ -110,12 +116,18 @@ impl Tally {
             && self.enforcement() == other.enforcement()
             && (self.lost > 0) == (other.lost > 0)
             && self.by().eq(other.by())
+            && self.invalid_with().eq(other.invalid_with())
             && self.unhandled().eq(other.unhandled())
     }
 
     /// The policies that it lost to, in the order of ids.
     pub fn by(&self) -> impl Iterator<Item = PolicyId> {
         self.by.iter().map(|(policy, _)| *policy)
+    }
+
+    /// The policies together with which it is invalid, in the order of ids.
+    pub fn invalid_with(&self) -> impl Iterator<Item = PolicyId> {
+        self.invalid_with.iter().map(|(policy, _)| *policy)
     }
 
     /// Whether it lost something, but to no policy: the target itself sets it.
@@ -164,7 +176,8 @@ mod tests {
     const RIVAL: PolicyId = PolicyId(ObjectId(7));
 
     fn outcome(contributes: bool, lost: bool, inactive: bool) -> FoldOutcome {
-        FoldOutcome { contributes, lost, by: if lost { vec![RIVAL] } else { Vec::new() }, inactive, unhandled: None }
+        let by = if lost { vec![RIVAL] } else { Vec::new() };
+        FoldOutcome { contributes, lost, by, inactive, ..FoldOutcome::default() }
     }
 
     fn tally(outcomes: &[(i128, FoldOutcome)]) -> Tally {
@@ -200,6 +213,19 @@ mod tests {
         let inactive = tally(&[(1, outcome(false, false, true))]);
         assert_eq!(inactive.enforcement(), Enforcement::NotEnforced);
         assert_eq!(inactive.scopes(), ScopeCounts { total: 1, ..ScopeCounts::default() });
+    }
+
+    #[test]
+    fn a_policy_that_is_invalid_together_with_another_is_not_overridden_by_it() {
+        let invalid = FoldOutcome { invalid_with: vec![RIVAL], ..outcome(false, false, true) };
+        let nowhere = tally(&[(2, invalid.clone())]);
+        assert_eq!(nowhere.enforcement(), Enforcement::NotEnforced);
+        assert_eq!(nowhere.scopes(), ScopeCounts { total: 2, ..ScopeCounts::default() });
+        assert_eq!((nowhere.by().count(), nowhere.invalid_with().collect()), (0, vec![RIVAL]));
+        let mut somewhere = tally(&[(1, outcome(true, false, false)), (2, invalid.clone())]);
+        assert_eq!(somewhere.enforcement(), Enforcement::PartiallyEnforced);
+        somewhere.count(-2, &invalid);
+        assert_eq!(somewhere, tally(&[(1, outcome(true, false, false))]));
     }
 
     #[test]

@@ -134,7 +134,8 @@ impl Loss {
 }
 
 impl EffectivePolicy {
-    /// The effective policy if the merged spec is invalid: nothing is in force, and each policy lost to the others.
+    /// The effective policy if the merged spec is invalid: nothing is in force, and each policy is invalid together with
+    /// the others.
     pub(crate) fn refused(mut self) -> EffectivePolicy {
         let merged = self.outcomes.iter().filter(|(_, outcome)| outcome.contributes).map(|(policy, _)| *policy);
         let merged: Vec<PolicyId> = merged.collect();
@@ -144,10 +145,8 @@ impl EffectivePolicy {
             self.superseded.push(Superseded { path, policy, block, target, by, also_by, reason: Loss::Invalid });
         }
         for (policy, outcome) in self.outcomes.iter_mut().filter(|(_, outcome)| outcome.contributes) {
-            (outcome.contributes, outcome.lost) = (false, true);
-            outcome.by.extend(merged.iter().filter(|other| *other != policy));
-            outcome.by.sort();
-            outcome.by.dedup();
+            (outcome.contributes, outcome.inactive) = (false, true);
+            outcome.invalid_with = merged.iter().copied().filter(|other| other != policy).collect();
         }
         self.spec = None;
         self
@@ -165,6 +164,8 @@ pub struct FoldOutcome {
     pub by: Vec<PolicyId>,
     /// Some of it did not count: its condition did not hold, it is refused there, or it sets nothing.
     pub inactive: bool,
+    /// The policies together with which it is invalid on the target, in the order of ids. None of it is in force.
+    pub invalid_with: Vec<PolicyId>,
     /// The Gateway or mesh Service whose controller does not handle it. None of it is in force.
     pub unhandled: Option<NodeId>,
 }

@@ -9,13 +9,13 @@ use crate::fold::Loss;
 use crate::handling::UnhandledRoot;
 use crate::object::{ObjectId, ObjectRef};
 use crate::policy::PolicyId;
-use crate::status::{Enforcement, StatusExplanation};
+use crate::status::{Enforcement, PolicyStatus, StatusExplanation};
 use crate::value::Path;
 
 /// The outcome of a policy in its scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutcomeFinding {
-    /// Other policies override the policy in all its scopes.
+    /// Other policies override the policy in all its scopes, or make it invalid there.
     NeverWins {
         /// The number of its scopes.
         scopes: u64,
@@ -67,9 +67,8 @@ impl PolicyLoss {
             Loss::ByName => "comes last by name",
             Loss::HigherPriority => "has a higher priority",
             Loss::Removed => "removes it",
-            Loss::ConditionFalse | Loss::Conflicted | Loss::SamePolicy | Loss::NotHandled | Loss::Invalid => {
-                "excludes it"
-            }
+            Loss::Invalid => "is invalid together with it",
+            Loss::ConditionFalse | Loss::Conflicted | Loss::SamePolicy | Loss::NotHandled => "excludes it",
         }
     }
 }
@@ -115,10 +114,14 @@ impl fmt::Display for OutcomeFinding {
     }
 }
 
-/// Policies that are overridden in all their scopes. A default that loses only to more specific policies is not
+/// Policies that have no effect in any of their scopes because of other policies. A default that loses only to more specific policies is not
 /// reported: it protects targets that have no policy of their own yet.
 pub fn never_wins(facts: &FoldFacts<'_>, findings: &mut Findings) {
-    for (status, _) in facts.policies().filter(|(status, _)| status.enforcement == Enforcement::Overridden) {
+    let is_useless = |status: &PolicyStatus| {
+        status.enforcement == Enforcement::Overridden
+            || matches!(status.explanation, Some(StatusExplanation::InvalidWith(_)))
+    };
+    for (status, _) in facts.policies().filter(|(status, _)| is_useless(status)) {
         let first = (status.policy, PolicyId(ObjectId(0)), Loss::MoreSpecific);
         let losses = facts.losses.range(first..).map(|(key, _)| *key);
         let losses = losses.take_while(|(loser, ..)| *loser == status.policy);

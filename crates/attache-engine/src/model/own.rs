@@ -80,6 +80,9 @@ fn add_outcome(outcomes: &mut [(PolicyId, FoldOutcome)], policy: PolicyId, other
     outcome.by.extend(&other.by);
     outcome.by.sort();
     outcome.by.dedup();
+    outcome.invalid_with.extend(&other.invalid_with);
+    outcome.invalid_with.sort();
+    outcome.invalid_with.dedup();
 }
 
 /// The paths in `body` that a pattern names. A missing field counts, but not in an item of a list: an item that lacks it

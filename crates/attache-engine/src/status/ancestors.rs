@@ -11,7 +11,7 @@ use super::{PolicyStatus, policy_status};
 use crate::attachment::{AttachmentError, Refusal};
 use crate::chain::{ChainId, Link};
 use crate::engine::Engine;
-use crate::fold::EffectivePolicy;
+use crate::fold::{EffectivePolicy, Loss};
 use crate::kinds::{KindId, PolicyKind, PolicyState, RouteAncestors};
 use crate::model::Model;
 use crate::object::ObjectRef;
@@ -370,6 +370,7 @@ impl Engine {
         }
         self.sort_policies(&mut status.by);
         self.explain_unhandled(&mut status, &tally);
+        self.explain_invalid(&mut status, &tally);
         status
     }
 
@@ -430,7 +431,7 @@ fn attached_policies(model: &Model, chain: ChainId) -> impl Iterator<Item = (Pol
 
 /// Adds the parts of a policy that another policy, or the target itself, supersedes.
 fn add_lost_parts<'m>(lost: &mut LostParts<'m>, effective: &'m EffectivePolicy, policy: PolicyId) {
-    for part in effective.superseded.iter().filter(|it| it.policy == policy) {
+    for part in effective.superseded.iter().filter(|it| it.policy == policy && it.reason != Loss::Invalid) {
         for by in part.rivals().filter(|by| *by != policy) {
             lost.entry(Some(by)).or_default().insert(&part.path);
         }

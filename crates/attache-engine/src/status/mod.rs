@@ -94,6 +94,10 @@ pub enum StatusExplanation {
     NotHandled(Vec<UnhandledRoot>),
     /// Its condition holds nowhere.
     ConditionFalse,
+    /// On its targets it is invalid together with these policies.
+    InvalidWith(Vec<ObjectRef>),
+    /// On some of its targets it is invalid together with these policies.
+    PartlyInvalidWith(Vec<ObjectRef>),
     /// Its targets set everything that it sets.
     SetByTarget,
     /// Its targets set some of what it sets.
@@ -120,6 +124,10 @@ impl fmt::Display for StatusExplanation {
                     }
                 }
                 return Ok(());
+            }
+            StatusExplanation::InvalidWith(others) => return write!(f, "invalid together with {}", listed(others)),
+            StatusExplanation::PartlyInvalidWith(others) => {
+                return write!(f, "invalid on some targets together with {}", listed(others));
             }
             StatusExplanation::Disabled => "it is disabled",
             StatusExplanation::DryRun => "it is a dry run: it is logged, and not enforced",
@@ -165,6 +173,7 @@ impl Engine {
         }
         self.sort_policies(&mut status.by);
         self.explain_unhandled(&mut status, &tally);
+        self.explain_invalid(&mut status, &tally);
         self.explain_ports(&mut status);
         status
     }
@@ -179,6 +188,23 @@ impl Engine {
             if !roots.is_empty() {
                 status.explanation = Some(StatusExplanation::NotHandled(roots));
             }
+        }
+    }
+
+    /// Explains together with which policies a policy is invalid.
+    fn explain_invalid(&self, status: &mut PolicyStatus, tally: &Tally) {
+        let mut others: Vec<PolicyId> = tally.invalid_with().collect();
+        if others.is_empty() {
+            return;
+        }
+        self.sort_policies(&mut others);
+        let others = others.into_iter().map(|policy| self.policy_id(policy).clone()).collect();
+        match (status.enforcement, &status.explanation) {
+            (Enforcement::NotEnforced, Some(StatusExplanation::ConditionFalse)) => {
+                status.explanation = Some(StatusExplanation::InvalidWith(others));
+            }
+            (_, None) => status.explanation = Some(StatusExplanation::PartlyInvalidWith(others)),
+            _ => {}
         }
     }
 
@@ -199,6 +225,11 @@ impl Engine {
         policies.sort_by(|a, b| self.policy_id(*a).cmp(self.policy_id(*b)));
         policies.dedup();
     }
+}
+
+/// `a, b`.
+fn listed(policies: &[ObjectRef]) -> String {
+    policies.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Why a policy is ignored.
