@@ -371,7 +371,7 @@ pub(crate) fn follows_routes(kind: &PolicyKind) -> bool {
 
 /// The Namespace whose requests a chain is for, if it is not for all.
 pub(crate) fn consumer(model: &Model, chain: ChainId) -> Option<NodeId> {
-    model.links(chain).find_map(Link::from)
+    model.links(chain).find_map(Link::consumer)
 }
 
 /// Whether an effective policy sets any value, or any value lost.

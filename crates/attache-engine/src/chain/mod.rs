@@ -50,7 +50,7 @@ impl Link {
     }
 
     /// The Namespace to whose requests the link limits the chain.
-    pub fn from(self) -> Option<NodeId> {
+    pub fn consumer(self) -> Option<NodeId> {
         match self {
             Link::Node(_) | Link::Context(_) | Link::Unhandled(_) | Link::Target(_) => None,
             Link::From(namespace) | Link::Only(namespace) => Some(namespace),
@@ -140,8 +140,8 @@ impl Chains {
     }
 
     /// The Namespace to whose requests a chain is limited.
-    pub fn from(&self, chain: ChainId) -> Option<NodeId> {
-        self.links(chain).find_map(Link::from)
+    pub fn consumer(&self, chain: ChainId) -> Option<NodeId> {
+        self.links(chain).find_map(Link::consumer)
     }
 
     /// The Gateway or mesh Service whose controller does not handle the policies of a chain.
@@ -217,7 +217,7 @@ mod tests {
         let service = push(&mut chains, ChainId::EMPTY, Link::Node(node(1)));
         let consumer = push(&mut chains, service, Link::From(node(9)));
         let below = push(&mut chains, consumer, Link::Node(node(2)));
-        assert_eq!((chains.from(service), chains.from(below)), (None, Some(node(9))));
+        assert_eq!((chains.consumer(service), chains.consumer(below)), (None, Some(node(9))));
     }
 
     #[test]

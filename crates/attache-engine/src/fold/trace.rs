@@ -50,9 +50,9 @@ pub struct BlockTrace {
 pub fn trace(input: FoldInput<'_>) -> FoldTrace {
     let mut trace = outline(input);
     let mut before = Fold::new(input, 0).run();
-    for (at, turn) in trace.blocks.iter_mut().enumerate() {
+    for (at, block) in trace.blocks.iter_mut().enumerate() {
         let after = Fold::new(input, at + 1).run();
-        turn.compare(&before, &after);
+        block.compare(&before, &after);
         before = after;
     }
     trace
@@ -68,15 +68,15 @@ pub fn outline(input: FoldInput<'_>) -> FoldTrace {
     for (at, step) in fold.folded.iter().enumerate() {
         let place = strength(step, &fold.folded, &trace.by_strength, layers);
         trace.by_strength.insert(place, at);
-        let mut turn = BlockTrace::new(*step, layers, &policies[step.attachment.policy]);
-        let own = warnings.next_if(|warning| (warning.policy, warning.block) == (turn.policy, turn.block));
-        turn.warning = own.map(|warning| warning.message);
-        trace.blocks.push(turn);
+        let mut block = BlockTrace::new(*step, layers, &policies[step.attachment.policy]);
+        let own = warnings.next_if(|warning| (warning.policy, warning.block) == (block.policy, block.block));
+        block.warning = own.map(|warning| warning.message);
+        trace.blocks.push(block);
     }
     if kind.accumulates() {
         let applied = effective.applied.iter().enumerate().map(|(at, it)| ((it.policy, it.target), at));
         let applied: HashMap<_, _> = applied.collect();
-        let place = |turn: &BlockTrace| applied.get(&(turn.policy, turn.target)).copied().unwrap_or(usize::MAX);
+        let place = |block: &BlockTrace| applied.get(&(block.policy, block.target)).copied().unwrap_or(usize::MAX);
         trace.by_strength.sort_by_key(|at| place(&trace.blocks[*at]));
     }
     trace
@@ -86,13 +86,13 @@ impl BlockTrace {
     /// A block, without its effect.
     fn new(step: FoldStep<'_>, layers: &[Layer<'_>], policy: &Policy) -> BlockTrace {
         let FoldStep { attachment, block, layer, .. } = step;
-        let said = policy.blocks.iter().find(|said| said.kind == block);
+        let written = policy.blocks.iter().find(|it| it.kind == block);
         let by_route = layers.get(layer).and_then(|layer| layer.inheritance.as_ref()).map(|it| &it.inherit.strategy);
         BlockTrace {
             policy: attachment.policy,
             block,
             target: attachment.node,
-            strategy: by_route.or(said.map(|block| &block.strategy)).cloned().unwrap_or(Strategy::NONE),
+            strategy: by_route.or(written.map(|it| &it.strategy)).cloned().unwrap_or(Strategy::NONE),
             filled: Vec::new(),
             combined: Vec::new(),
             replaced: Vec::new(),
@@ -235,24 +235,25 @@ spec: {{targetRef: {{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}
         let (chain, _) = model.scope_counts(engine.view())[0];
         let trace = model.trace(engine.view(), chain, None);
         let effective = model.effective(engine.view(), chain);
-        assert_eq!(trace.blocks.last().and_then(|turn| turn.after.as_ref()), effective.spec.as_ref());
-        let name = |turn: &BlockTrace| format!("{} {}", engine.policy_id(turn.policy).name, turn.block.name());
-        let steps = trace.blocks.iter().map(|turn| format!("{}: {}", name(turn), did(turn)));
+        assert_eq!(trace.blocks.last().and_then(|block| block.after.as_ref()), effective.spec.as_ref());
+        let name = |block: &BlockTrace| format!("{} {}", engine.policy_id(block.policy).name, block.block.name());
+        let steps = trace.blocks.iter().map(|block| format!("{}: {}", name(block), effects(block)));
         (steps.collect(), trace.by_strength.iter().map(|at| name(&trace.blocks[*at])).collect())
     }
 
-    fn did(turn: &BlockTrace) -> String {
+    fn effects(block: &BlockTrace) -> String {
         let paths = |paths: &[Path]| paths.iter().map(Path::to_string).collect::<Vec<_>>().join(" ");
-        let lost = turn.lost.iter().map(|lost| format!("{} {}", lost.path, lost.reason.name()));
+        let lost = block.lost.iter().map(|lost| format!("{} {}", lost.path, lost.reason.name()));
         let lost = lost.collect::<Vec<_>>().join(" ");
-        let did = [
-            ("filled", &turn.filled),
-            ("combined", &turn.combined),
-            ("replaced", &turn.replaced),
-            ("removed", &turn.removed),
+        let effects = [
+            ("filled", &block.filled),
+            ("combined", &block.combined),
+            ("replaced", &block.replaced),
+            ("removed", &block.removed),
         ];
-        let did = did.map(|(word, list)| (word, paths(list))).into_iter().chain([("lost", lost)]);
-        did.filter(|(_, list)| !list.is_empty())
+        let effects = effects.map(|(word, list)| (word, paths(list))).into_iter().chain([("lost", lost)]);
+        effects
+            .filter(|(_, list)| !list.is_empty())
             .map(|(word, list)| format!("{word} {list}"))
             .collect::<Vec<_>>()
             .join(", ")

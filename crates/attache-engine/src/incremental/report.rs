@@ -301,7 +301,7 @@ fn add_outline(sides: &[Arc<Engine>; 2], kind: &KindDifferences, outline: &mut E
     let views = [sides[0].view(), sides[1].view()];
     let has_one_chain = |node: &NodeId| {
         [(was, views[0]), (is, views[1])].into_iter().all(|(model, view)| match model.chains_at(view, *node) {
-            [(chain, _)] => !model.links(*chain).any(|link| link.from().is_some()),
+            [(chain, _)] => !model.links(*chain).any(|link| link.consumer().is_some()),
             _ => false,
         })
     };

@@ -69,7 +69,7 @@ impl Model {
     /// scopes may still contain removed nodes, which have no layer.
     pub fn layers(&self, view: EngineView<'_>, chain: ChainId) -> Vec<Layer<'_>> {
         let chains = &self.with_chain(chain).chains;
-        let from = chains.from(chain);
+        let from = chains.consumer(chain);
         let nodes = chains.links(chain).filter_map(Link::node);
         let mut layers = Vec::new();
         let mut excluded: Vec<PolicyId> = Vec::new();

@@ -177,7 +177,7 @@ impl Model {
     /// The chains that reach a node, each with its number of scopes.
     pub fn chains_at(&self, view: EngineView<'_>, node: NodeId) -> &[(ChainId, u64)] {
         let model = self.with_node(view, node);
-        model.reaching.get(node).copied().flatten().map_or(&[], |set| model.sets.get(set))
+        model.set_reaching(node).map_or(&[], |set| model.sets.get(set))
     }
 
     /// The effective policy of a chain. It is computed once.
@@ -237,7 +237,7 @@ impl Model {
     /// The effective targets, each with the set of the chains that reach it.
     pub(crate) fn targets_with_sets<'m>(&'m self, view: EngineView<'m>) -> impl Iterator<Item = (NodeId, SetId)> + 'm {
         let nodes = self.hierarchy.among(self.target_levels, view.topology).iter().copied();
-        let with_set = nodes.filter_map(|node| Some((node, self.reaching.get(node).copied().flatten()?)));
+        let with_set = nodes.filter_map(|node| Some((node, self.set_reaching(node)?)));
         with_set.filter(move |(node, _)| self.is_effective_target(view, *node))
     }
 
@@ -253,7 +253,7 @@ impl Model {
         nodes: impl IntoIterator<Item = NodeId>,
     ) -> Vec<TargetsWithChains<'m>> {
         let targets = nodes.into_iter().filter(|node| self.is_effective_target(view, *node));
-        self.grouped_by_chains(targets.filter_map(|node| Some((node, self.reaching.get(node).copied().flatten()?))))
+        self.grouped_by_chains(targets.filter_map(|node| Some((node, self.set_reaching(node)?))))
     }
 
     fn grouped_by_chains(&self, targets: impl Iterator<Item = (NodeId, SetId)>) -> Vec<TargetsWithChains<'_>> {
@@ -270,8 +270,14 @@ impl Model {
     }
 
     /// The chains of a set, sorted, each with its number of scopes.
-    pub(crate) fn chain_set(&self, set: SetId) -> &[(ChainId, u64)] {
+    pub(crate) fn chains_in_set(&self, set: SetId) -> &[(ChainId, u64)] {
         self.sets.get(set)
+    }
+
+    /// The set of chains that reach a node. `None` if the node is outside of the hierarchy, or a backend that the model
+    /// does not cover.
+    pub(crate) fn set_reaching(&self, node: NodeId) -> Option<SetId> {
+        self.reaching.get(node).copied().flatten()
     }
 
     /// The nodes that have effective policies of this kind, in the order of the topology.

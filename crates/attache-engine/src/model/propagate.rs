@@ -49,7 +49,7 @@ pub(super) trait Ancestors {
 
 impl Ancestors for Model {
     fn set_at(&self, node: NodeId) -> Option<SetId> {
-        self.reaching.get(node).copied().flatten()
+        self.set_reaching(node)
     }
 
     fn has_policies(&self, node: NodeId) -> bool {
@@ -99,9 +99,7 @@ impl Model {
             visited.sets[node] = Some(set);
         }
         self.reaching = visited.sets.into();
-        let effective = self.effective.iter().cloned();
-        self.effective = effective.chain(std::iter::repeat_with(CachedPolicy::default)).take(chains.bound()).collect();
-        self.chains = chains;
+        self.set_chains(chains);
     }
 
     /// Finds the chains that reach some nodes, and those above them on which they depend.
@@ -126,6 +124,11 @@ impl Model {
                 *self.reaching.entry(node) = Some(set);
             }
         }
+        self.set_chains(chains);
+    }
+
+    /// Replaces the chains by more of them. The new ones are folded on demand.
+    fn set_chains(&mut self, chains: Chains) {
         let effective = self.effective.iter().cloned();
         self.effective = effective.chain(std::iter::repeat_with(CachedPolicy::default)).take(chains.bound()).collect();
         self.chains = chains;
@@ -291,7 +294,7 @@ impl Model {
         if chains.chains().links(chain).any(|link| matches!(link, Link::From(_))) {
             return None;
         }
-        let (only, unhandled) = (chains.chains().from(chain), chains.chains().unhandled(chain));
+        let (only, unhandled) = (chains.chains().consumer(chain), chains.chains().unhandled(chain));
         let chain = if continues { chain } else { ChainId::EMPTY };
         let unhandled_here = match edge.traffic {
             EdgeTraffic::Unhandled(root) => Some(root),

@@ -122,7 +122,7 @@ impl Model {
         found: &mut impl FnMut(Scope) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let [rest @ .., (node, edge)] = path else {
-            return found(Scope { nodes: nodes.clone(), from: self.chains.from(chain), chain });
+            return found(Scope { nodes: nodes.clone(), from: self.chains.consumer(chain), chain });
         };
         let len = nodes.len();
         for ancestor in self.unlinked_ancestors(view, *node) {

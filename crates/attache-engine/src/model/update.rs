@@ -128,15 +128,6 @@ impl Model {
         true
     }
 
-    /// The set of chains that reach a node. `None` if the model does not cover the node.
-    pub(crate) fn set_reaching(&self, node: NodeId) -> Option<SetId> {
-        self.set_at(node)
-    }
-
-    pub(crate) fn chains_in_set(&self, set: SetId) -> &[(ChainId, u64)] {
-        self.sets.get(set)
-    }
-
     /// The chains that reach some effective targets, each with its number of scopes.
     pub(crate) fn scope_counts_at(&self, targets: &[NodeId]) -> HashMap<ChainId, i128> {
         // Count sets first, because most targets share their set with others.

@@ -46,7 +46,7 @@ impl<'a, 't> ChainAncestorFinder<'a, 't> {
             if set == SetId::ROOT {
                 continue;
             }
-            let chains = model.chain_set(set);
+            let chains = model.chains_in_set(set);
             // Most targets share their set with others, and few sets have a wanted chain if few policies are asked for.
             let has_wanted = has_wanted.entry(set).or_insert_with(|| chains.iter().any(|(chain, _)| is_wanted(*chain)));
             if !*has_wanted {
