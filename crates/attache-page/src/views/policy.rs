@@ -89,7 +89,7 @@ fn numbers(it: &PolicyDescription) -> Markup {
                 (total(targets.in_force, &format!("of {} in force", counted(targets.total, targets.kind.as_deref().unwrap_or("place"))), "good"))
             }
             @if let Some(rules) = &status.rules {
-                (total(rules.in_force, &format!("of {} in force everywhere", counted(rules.total, "rule")), "plain"))
+                (total(rules.in_force, &format!("of {} in force everywhere", counted(rules.total, "policy rule")), "plain"))
             }
             @if !it.reach.affected_counts.is_empty() {
                 span.divider {}

@@ -18,7 +18,7 @@ const MOST: usize = 6;
 
 /// Show the effective policies: what is in force, and the origin of each value
 ///
-/// Policies on a path from a Gateway to a rule or backend (a scope) are merged into one effective policy. Scopes
+/// Policies on a path from a Gateway to a route rule or backend (a scope) are merged into one effective policy. Scopes
 /// with the same result are shown together. Below each result are the values that were overridden, and by which policy.
 ///
 /// For a route, rule or backend: what applies to requests that pass through it. For a Gateway, listener or

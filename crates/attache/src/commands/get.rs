@@ -15,7 +15,7 @@ use crate::verdict::Verdict;
 /// List policies, policy kinds or scopes, one line each
 ///
 /// `policies`: every policy, what it targets and whether it is in force. `kinds`: the policy kinds that are known, and how
-/// they work. `scopes`: every path from a Gateway to a rule or backend, and the policies in force along it.
+/// they work. `scopes`: every path from a Gateway to a route rule or backend, and the policies in force along it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -13,8 +13,8 @@ use crate::verdict::Verdict;
 
 /// Show where a policy applies, what it affects, and which policies override it
 ///
-/// First how many gateways, listeners, routes, rules and backends it affects; then where each of its rules is in force, and
-/// which policies override it elsewhere.
+/// First how many gateways, listeners, routes, route rules and backends it affects; then where each of its own rules is in
+/// force, and which policies override it elsewhere.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

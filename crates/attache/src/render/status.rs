@@ -23,7 +23,7 @@ pub fn status_word(status: &PolicyStatusDocument) -> Cell {
 }
 
 /// The number of effective targets below it on which a policy is in force, and the number of its rules that are: `5 of
-/// 5 Services, 3 of 4 rules`.
+/// 5 Services, 3 of 4 policy rules`.
 pub fn in_force(status: &PolicyStatusDocument) -> String {
     let ScopeCountsDocument { total, enforced, partial, .. } = status.scopes;
     let targets = match &status.effective_targets {
@@ -36,7 +36,7 @@ pub fn in_force(status: &PolicyStatusDocument) -> String {
     let is_everywhere = status.effective_targets.as_ref().is_none_or(|targets| targets.in_force == targets.total);
     match &status.rules {
         Some(rules) if rules.in_force < rules.total && rules.in_force > 0 => {
-            format!("{targets}, {}", counted_of(rules.in_force as u64, rules.total as u64, "rule"))
+            format!("{targets}, {}", counted_of(rules.in_force as u64, rules.total as u64, "policy rule"))
         }
         // Not on every path of requests to a target.
         Some(_) if is_everywhere && status.enforcement == Enforcement::PartiallyEnforced => {
@@ -56,7 +56,7 @@ pub fn counted_of(some: u64, all: u64, what: &str) -> String {
 
 /// Explains the word "scope".
 pub fn write_scope_note(screen: &mut Screen) -> io::Result<()> {
-    let note = "scope: one path from a Gateway to a rule or backend; the policies along it are merged";
+    let note = "scope: one path from a Gateway to a route rule or backend; the policies along it are merged";
     writeln!(screen, "\n{}", paint(DIM, note))
 }
 

@@ -81,7 +81,7 @@ fn a_plan_is_made_against_the_cluster() {
     RetryPolicy.example.io   on Service/baker/cakes#http
       - retries: 5   RetryPolicy/infra/be-patient
 
-    scope: one path from a Gateway to a rule or backend; the policies along it are merged
+    scope: one path from a Gateway to a route rule or backend; the policies along it are merged
 
     POLICY                         BEFORE     AFTER
     RetryPolicy/infra/be-patient   Enforced   gone
