@@ -480,3 +480,15 @@ delete ["attache.dev","PolicyKind","","quotapolicies.example.io"]
 "#,
     );
 }
+
+#[test]
+fn a_grant_can_change_why_a_certificate_without_a_name_is_refused() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1beta1","kind":"ReferenceGrant","metadata":{"name":"secrets","namespace":"b"},"spec":{"from":[{"group":"gateway.networking.k8s.io","kind":"Gateway","namespace":"a"}],"to":[{"kind":"Secret"}]}}
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g","namespace":"a"},"spec":{"listeners":[{"protocol":"HTTPS","tls":{"certificateRefs":[{"namespace":"b"}]}}]}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1beta1","kind":"ReferenceGrant","metadata":{"name":"secrets","namespace":"b"}}
+"#,
+    );
+}

@@ -108,9 +108,12 @@ impl Dependencies {
         while let Some(value) = todo.pop() {
             todo.extend(value.items());
             todo.extend(value.entries().iter().map(|(_, value)| value));
-            let Some(name) = value.get_str("name") else { continue };
             let text = |key| value.get_str(key).filter(|text| !text.is_empty());
-            let namespace = text("namespace").unwrap_or(from);
+            // A reference without a name is refused, and the reason depends on the grants of the namespace.
+            if text("name").or(text("namespace")).is_none() {
+                continue;
+            }
+            let (name, namespace) = (text("name").unwrap_or_default(), text("namespace").unwrap_or(from));
             let group = text("group").unwrap_or_default();
             for kind in text("kind").map_or(vec!["Secret", "ConfigMap"], |kind| vec![kind]) {
                 self.add_reference(from, (group, kind, namespace, name), true);
