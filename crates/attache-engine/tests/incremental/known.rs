@@ -492,3 +492,14 @@ put {"apiVersion":"gateway.networking.k8s.io/v1beta1","kind":"ReferenceGrant","m
 "#,
     );
 }
+
+#[test]
+fn a_gateway_with_the_field_of_a_listener_set_is_no_listener_set() {
+    holds(
+        r#"
+{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g1"},"spec":{"gatewayClassName":"c","parentRef":{"name":"g1"}}}
+batch
+put {"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"g0"}}
+"#,
+    );
+}

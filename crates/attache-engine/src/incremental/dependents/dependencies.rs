@@ -44,7 +44,11 @@ impl Dependencies {
                     add_hostnames(object, |key| dependencies.add(key));
                 }
             }
-            Level::Gateway | Level::ListenerSet => dependencies.add_gateway(object),
+            Level::Gateway => dependencies.add_gateway(object),
+            Level::ListenerSet => {
+                dependencies.add_parent(object);
+                dependencies.add_gateway(object);
+            }
             _ => {}
         }
         dependencies
@@ -91,7 +95,15 @@ impl Dependencies {
         }
     }
 
-    /// A Gateway or a ListenerSet depends on its GatewayClass or Gateway, and on everything that its listeners refer to.
+    /// A ListenerSet depends on its Gateway.
+    fn add_parent(&mut self, listener_set: &Object) {
+        if let Some(it) = gateways::parent(listener_set) {
+            self.add_reference(&listener_set.id.namespace, (it.group, it.kind, it.namespace, it.name), true);
+            self.add(DependencyKey::ListenerSets(it.namespace, it.name));
+        }
+    }
+
+    /// A Gateway or a ListenerSet depends on its GatewayClass, and on everything that its listeners refer to.
     fn add_gateway(&mut self, gateway: &Object) {
         let from = gateway.id.namespace.as_str();
         self.add(DependencyKey::NamespaceLabels(from));
@@ -99,10 +111,6 @@ impl Dependencies {
             self.add(DependencyKey::from(&class));
             // Lint suggests other classes.
             self.add(DependencyKey::KindInNamespace(&class.group, &class.kind, ""));
-        }
-        if let Some(it) = gateways::parent(gateway) {
-            self.add_reference(from, (it.group, it.kind, it.namespace, it.name), true);
-            self.add(DependencyKey::ListenerSets(it.namespace, it.name));
         }
         let mut todo = vec![gateway.spec()];
         while let Some(value) = todo.pop() {
