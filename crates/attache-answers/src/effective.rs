@@ -235,9 +235,9 @@ pub enum NothingInForce {
 impl NothingInForce {
     /// `nodes` are those of the requested object, if there is one.
     pub(crate) fn new(snapshot: &Snapshot, models: &[Model], nodes: &[NodeId]) -> NothingInForce {
-        match snapshot.engine.policies().len() {
+        match snapshot.policies() {
             0 => NothingInForce::NoPolicies,
-            _ if models.is_empty() => NothingInForce::NoneOfKind,
+            _ if models.is_empty() && !snapshot.has_policies_left_out() => NothingInForce::NoneOfKind,
             policies => {
                 let is_requested = |model: &Model| models.iter().any(|it| it.id == model.id);
                 match policies_on_routes(snapshot, nodes, is_requested) {

@@ -77,6 +77,16 @@ impl ObjectQuery {
         format!("{kind}/{name}").parse()
     }
 
+    /// The kind, as it is written.
+    pub fn kind(&self) -> &KindQuery {
+        &self.kind
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Finds the object. Without a namespace, in the query or in `namespace`, a unique name is enough, because files
     /// have no current namespace. Of several objects, the one in the namespace `default` is found.
     pub fn find(&self, objects: &Objects, topology: &Topology, namespace: Option<&str>) -> Result<NodeRef, QueryError> {

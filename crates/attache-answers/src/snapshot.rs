@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub engine: Arc<Engine>,
     /// The problems found before the engine was built, such as files that cannot be parsed.
     pub problems: Arc<[Problem]>,
+    /// The number of policies that were read, cannot matter to the question, and are not part of the engine.
+    policies_left_out: usize,
     /// Whether documents leave out the values that a PolicyKind lists under `redact`.
     pub(crate) redacts: bool,
     shared: Arc<Shared>,
@@ -43,7 +45,22 @@ const MOST_KEPT: usize = 100;
 impl Snapshot {
     /// The state of an engine whose input was read with these problems.
     pub fn new(engine: Arc<Engine>, problems: Vec<Problem>) -> Snapshot {
-        Snapshot { engine, problems: problems.into(), redacts: false, shared: Arc::default() }
+        Snapshot { engine, problems: problems.into(), policies_left_out: 0, redacts: false, shared: Arc::default() }
+    }
+
+    /// The same state, with the number of policies that were read and are not part of the engine.
+    pub fn with_policies_left_out(self, policies_left_out: usize) -> Snapshot {
+        Snapshot { policies_left_out, ..self }
+    }
+
+    /// Whether policies were read that are not part of the engine.
+    pub(crate) fn has_policies_left_out(&self) -> bool {
+        self.policies_left_out > 0
+    }
+
+    /// The number of policies in the input.
+    pub(crate) fn policies(&self) -> usize {
+        self.engine.policies().len() + self.policies_left_out
     }
 
     /// Computes what many answers need: which policies affect each node, which are rejected, and what is below each

@@ -17,7 +17,7 @@ use crate::configuration::Configuration;
 pub(crate) const JSON: &str = "application/json";
 
 /// The number of requests at the same time. Each has a connection with buffers of its own, which later requests use again.
-const PARALLEL: usize = 8;
+pub(crate) const PARALLEL: usize = 8;
 
 /// The maximum number of attempts if the server is overloaded.
 const ATTEMPTS: u32 = 6;
@@ -161,8 +161,8 @@ impl Connection {
 
     async fn collect(&self, response: Response<Body>) -> Result<Vec<u8>, RequestError> {
         let mut body = response.into_body();
+        // Frame by frame: frames and the whole body together would take twice the memory.
         let mut bytes = Vec::new();
-        // Frame by frame, so that a response is in memory only once.
         while let Some(frame) = body.frame().await {
             let frame =
                 frame.map_err(|error| RequestError::Cluster(ClusterError::from_client(&error, &self.server)))?;

@@ -49,7 +49,8 @@ impl EarlyRequests {
             };
             let (path, extent) = (resource.path(None), wanted::extent(group, kind, interest));
             let task = Task::spawn({
-                let (connection, extent, form) = (Arc::clone(connection), extent.clone(), interest.form(&resource));
+                let (connection, extent, form) =
+                    (Arc::clone(connection), extent.clone(), interest.form(&resource, &extent));
                 async move { list::list(&connection, &resource, None, &extent, form).await }
             });
             (path, extent, task)

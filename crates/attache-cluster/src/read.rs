@@ -13,19 +13,16 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use crate::configuration::ClientOptions;
-use crate::connection::Connection;
+use crate::connection::{Connection, PARALLEL};
 use crate::early::{EarlyLists, EarlyRequests, ListTask};
-use crate::list::{self, ListError, ListExtent, ListForm, Listing, Parsed, continue_panic};
+use crate::list::{self, ListError, ListExtent, ListForm, Listing, continue_panic};
 use crate::mentions::Mentions;
 use crate::permissions::Permissions;
 use crate::raw::RawPage;
-use crate::region::{self, Surroundings};
+use crate::region::{self, Frame, Region};
 use crate::unseen::{ObjectRole, Unseen, UnseenReason};
-use crate::wanted::{self, CRD_GROUP, CRD_KIND, Interest, Subject, Wanted, WantedKinds};
+use crate::wanted::{self, CRD_GROUP, CRD_KIND, Interest, Wanted, WantedKinds};
 use crate::{ApiResource, ClusterError, Discovery};
-
-/// The number of namespaces that are read at the same time.
-const PARALLEL: usize = 16;
 
 /// A cluster, as one user sees it.
 pub struct Cluster {
@@ -62,6 +59,8 @@ pub struct ClusterReading {
     pub unseen: Vec<Unseen>,
     /// The kinds that the cluster serves.
     pub discovery: Discovery,
+    /// The number of policies that cannot matter to the object of the question, and are not among the objects.
+    pub policies_left_out: usize,
     /// The number of requests.
     pub requests: usize,
     /// The number of bytes.
@@ -85,9 +84,9 @@ pub(crate) struct ListedKind {
 impl Cluster {
     /// The cluster that kubectl would use with these options. No request is sent yet.
     pub fn connect(options: &ClientOptions) -> Result<Cluster, ClusterError> {
-        // Pages are parsed by a few threads: each thread keeps memory that it has freed.
+        // Few threads: each keeps memory that it has freed.
         let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(2).enable_all().build();
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).max_blocking_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| ClusterError::Unexpected {
             path: "the start of a thread".into(),
             message: error.to_string(),
@@ -199,7 +198,7 @@ async fn read(
         read_crds(connection, &listed, &mut reading).await?;
         wanted = more(&mut reading);
     }
-    reading.parse_pages(interest.about.as_ref());
+    reading.parse_pages(interest);
     reading.unseen.sort();
     reading.requests = connection.requests();
     reading.bytes = connection.bytes();
@@ -261,7 +260,7 @@ pub(crate) async fn read_kinds(
     let mut lists = JoinSet::new();
     let mut start = |lists: &mut JoinSet<_>, wanted: Vec<Wanted>| {
         for wanted in wanted {
-            let form = interest.form(&wanted.resource);
+            let form = interest.form(&wanted.resource, &wanted.extent);
             lists.spawn(list(Arc::clone(connection), early.take(&wanted), wanted, form));
         }
     };
@@ -328,7 +327,7 @@ async fn read_in_namespaces(
         requests.extend(wanted.iter().filter(|it| permissions.may_list(&it.resource)).map(|it| (it, namespace)));
     }
     let lists = requests.into_iter().map(async |(wanted, namespace)| {
-        let form = interest.form(&wanted.resource);
+        let form = interest.form(&wanted.resource, &wanted.extent);
         (wanted, namespace, list::list(connection, &wanted.resource, Some(namespace), &wanted.extent, form).await)
     });
     let mut lists = futures_util::stream::iter(lists).buffered(PARALLEL);
@@ -393,13 +392,23 @@ async fn read_crds(
 
 impl ClusterReading {
     /// Parses the objects that are kept as text, if they can matter to the object of the question.
-    fn parse_pages(&mut self, about: Option<&Subject>) {
+    fn parse_pages(&mut self, interest: &Interest) {
         let pages = std::mem::take(&mut self.pages);
-        let around = Surroundings { objects: &self.objects, mentions: &self.mentions, discovery: &self.discovery };
-        let names = about.map_or(&[][..], |subject| &subject.names);
-        let Parsed { mut objects, mut problems } = region::parse(&pages, names, around);
+        if pages.is_empty() {
+            return;
+        }
+        let frame = Frame {
+            objects: &self.objects,
+            kinds: &registry(interest, &self.objects),
+            mentions: &self.mentions,
+            discovery: &self.discovery,
+            is_complete: self.unseen.is_empty(),
+        };
+        let Region { mut objects, mut problems, policies_left_out } =
+            region::parse(&pages, interest.about.as_ref(), frame);
         self.objects.append(&mut objects);
         self.problems.append(&mut problems);
+        self.policies_left_out = policies_left_out;
     }
 
     fn add(&mut self, wanted: &Wanted, namespace: Option<&str>, mut listing: Listing) {

@@ -5,9 +5,10 @@
 //! parents and backends, the other routes of its Gateways, the policies of all these, and so on. Names that only look like
 //! references connect more than is needed, which costs time and changes no answer.
 //!
-//! Where objects are connected by something else than names, such as labels, [`select`] finds no part: all objects are parsed.
+//! Where objects are connected in other ways, such as by labels, [`select`] finds no part: all objects are parsed.
 
-use attache_engine::{Object, Value};
+use attache_engine::kinds::{GROUP, PolicyKind, Registry, TARGET_KIND};
+use attache_engine::{Object, Path, Problem, Value};
 use hashbrown::{HashMap, HashSet};
 
 use crate::Discovery;
@@ -15,78 +16,100 @@ use crate::list::Parsed;
 use crate::mentions::{Mentions, references_of};
 use crate::raw::RawPage;
 use crate::scan::{Scanner, Token};
+use crate::wanted::Subject;
 
 /// Kinds whose selectors choose namespaces or Pods, and no objects that are kept as text.
-const HARMLESS_SELECTORS: [(&str, &str); 5] = [
+const HARMLESS_SELECTORS: [(&str, &str); 4] = [
     ("", "Service"),
     ("gateway.networking.k8s.io", "Gateway"),
     ("gateway.networking.k8s.io", "ListenerSet"),
     ("gateway.networking.x-k8s.io", "XListenerSet"),
-    ("gateway.networking.k8s.io", "ReferenceGrant"),
 ];
 
 /// What is known about a cluster when its part is selected.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings<'r> {
+pub(crate) struct Frame<'r> {
     /// The objects that always matter: Namespaces, classes, grants, descriptions of kinds.
     pub(crate) objects: &'r [Object],
+    pub(crate) kinds: &'r Registry,
     pub(crate) mentions: &'r Mentions,
     pub(crate) discovery: &'r Discovery,
+    /// Whether everything could be read.
+    pub(crate) is_complete: bool,
 }
 
-/// Parses the objects that can matter to the objects with these names, in any namespace.
-pub(crate) fn parse(pages: &[RawPage], names: &[String], around: Surroundings<'_>) -> Parsed {
-    let Some(selected) = select(pages, names, around) else { return parse_some(pages, |_, _| true) };
-    let mut parsed = parse_some(pages, |page, item| selected[page][item]);
+/// The part of a cluster.
+#[derive(Debug, Default)]
+pub(crate) struct Region {
+    pub(crate) objects: Vec<Object>,
+    pub(crate) problems: Vec<Problem>,
+    /// The number of policies outside of the part.
+    pub(crate) policies_left_out: usize,
+}
+
+/// Parses the objects that can matter to an object.
+pub(crate) fn parse(pages: &[RawPage], about: Option<&Subject>, frame: Frame<'_>) -> Region {
+    let mut region = Region::default();
+    let Some(selected) = about.and_then(|subject| select(pages, subject, frame)) else {
+        region.add(pages, |_, _| true);
+        return region;
+    };
+    region.add(pages, |page, item| selected[page][item]);
     // For a reference to an object that does not exist, the names of others are suggested.
-    if has_dangling_references(around.objects, &parsed.objects) {
-        let others = parse_some(pages, |page, item| !selected[page][item]);
-        parsed.objects.extend(others.objects);
-        parsed.problems.extend(others.problems);
+    if has_dangling_references(frame.objects, &region.objects) {
+        region.add(pages, |page, item| !selected[page][item]);
+        return region;
     }
-    parsed
+    let policies = pages.iter().zip(&selected).filter(|(page, _)| page.is_policies);
+    region.policies_left_out = policies.flat_map(|(_, selected)| selected).filter(|is_selected| !**is_selected).count();
+    region
 }
 
-fn parse_some(pages: &[RawPage], is_wanted: impl Fn(usize, usize) -> bool) -> Parsed {
-    let mut parsed = Parsed::default();
-    for (number, page) in pages.iter().enumerate() {
-        let of_page = page.parse(|item| is_wanted(number, item));
-        parsed.objects.extend(of_page.objects);
-        parsed.problems.extend(of_page.problems);
+impl Region {
+    fn add(&mut self, pages: &[RawPage], is_wanted: impl Fn(usize, usize) -> bool) {
+        for (number, page) in pages.iter().enumerate() {
+            let Parsed { objects, problems } = page.parse(|item| is_wanted(number, item));
+            self.objects.extend(objects);
+            self.problems.extend(problems);
+        }
     }
-    parsed
 }
 
-/// Whether an object refers to a name that no object has.
-fn has_dangling_references(around: &[Object], selected: &[Object]) -> bool {
-    let known: HashSet<&str> = around.iter().chain(selected).map(|object| object.id.name.as_str()).collect();
-    let mut references = selected.iter().flat_map(references_of);
-    references.any(|reference| reference.get_str("name").is_some_and(|name| !known.contains(name)))
+/// Whether an object refers to one that does not exist.
+fn has_dangling_references(frame: &[Object], selected: &[Object]) -> bool {
+    let ids = frame.iter().chain(selected).map(|object| &object.id);
+    let known: HashSet<(&str, &str, &str)> = ids.map(|id| (&*id.namespace, &*id.kind, &*id.name)).collect();
+    let is_known = |object: &Object, reference: &Value| {
+        let Some(name) = reference.get_str("name") else { return true };
+        let kind = reference.get_str("kind").unwrap_or_default();
+        let namespace = reference.get_str("namespace").unwrap_or(&object.id.namespace);
+        known.contains(&(namespace, kind, name)) || known.contains(&("", kind, name))
+    };
+    selected.iter().any(|object| references_of(object).into_iter().any(|reference| !is_known(object, reference)))
 }
 
-/// Which objects of each page can matter to the objects with these names, in any namespace. `None` if all can, or if there is
-/// no such object.
-pub(crate) fn select(pages: &[RawPage], names: &[String], around: Surroundings<'_>) -> Option<Vec<Vec<bool>>> {
-    if !around.is_connected_by_names() || has_kinds_of_one_name(pages) {
+/// Which objects of each page can matter to an object. `None` if all can, or if there is no such object.
+fn select(pages: &[RawPage], subject: &Subject, frame: Frame<'_>) -> Option<Vec<Vec<bool>>> {
+    if !frame.is_connected_by_names(pages) || has_kinds_of_one_name(pages) {
         return None;
     }
     let index = Index::new(pages);
     let mut parts = Components::new(index.items.len() + index.words.len());
-    let mut whole = HashSet::new();
+    let mut joined = HashSet::new();
     let mut item = 0..;
     for page in pages {
         let text = page.text();
         for (at, item) in (0..page.len()).zip(&mut item) {
-            index.connect(item, text.get(at), &mut parts, &mut whole)?;
+            index.connect(item, text.get(at), &mut parts, &mut joined)?;
         }
     }
-    for object in around.objects.iter().filter(|it| it.id.group.is_empty() && it.id.kind == "Namespace") {
-        index.connect_namespace(object, &mut parts, &mut whole);
+    for object in frame.objects.iter().filter(|it| it.id.group.is_empty() && it.id.kind == "Namespace") {
+        index.connect_namespace(object, &mut parts, &mut joined);
     }
-    for (number, item) in index.items.iter().enumerate().filter(|(_, item)| whole.contains(&item.namespace)) {
+    for (number, item) in index.items.iter().enumerate().filter(|(_, item)| joined.contains(&item.namespace)) {
         parts.join(number, index.namespace(item.namespace));
     }
-    let roots: HashSet<usize> = index.items_named(names).map(|item| parts.find(item)).collect();
+    let roots: HashSet<usize> = index.items_meant(subject).map(|item| parts.find(item)).collect();
     if roots.is_empty() {
         return None;
     }
@@ -95,17 +118,47 @@ pub(crate) fn select(pages: &[RawPage], names: &[String], around: Surroundings<'
     Some(pages.iter().map(|page| (0..page.len()).map(&mut is_selected).collect()).collect())
 }
 
-impl Surroundings<'_> {
-    /// Whether there are no other links than those by name.
-    fn is_connected_by_names(&self) -> bool {
-        let is_target_kind = |object: &Object| object.id.group == "attache.dev" && object.id.kind == "TargetKind";
+impl Frame<'_> {
+    /// Whether there are no other connections than those by name.
+    fn is_connected_by_names(&self, pages: &[RawPage]) -> bool {
+        let is_target_kind = |object: &Object| object.id.group == GROUP && object.id.kind == TARGET_KIND;
         // A reference to a kind that has no objects stands for something else, such as all routes with a label.
         let is_served = |(group, kind): (&str, &str)| {
             self.discovery.find(group, kind, &[""; 0]).is_some()
                 || group.is_empty() && self.discovery.of_kind(kind).next().is_some()
         };
-        !self.objects.iter().any(is_target_kind) && self.mentions.references().all(is_served)
+        let is_in_use = |kind: &PolicyKind| {
+            let is_of_kind = |page: &RawPage| page.resource().group == kind.group && page.resource().kind == kind.kind;
+            pages.iter().any(|page| page.len() > 0 && is_of_kind(page))
+        };
+        self.is_complete
+            && !self.objects.iter().any(is_target_kind)
+            && self.mentions.references().all(is_served)
+            && self.kinds.iter().all(|(_, kind)| names_its_targets(kind) || !is_in_use(kind))
     }
+}
+
+/// Whether policies of a kind matter only to what they name, and are independent of policies that name something else.
+fn names_its_targets(kind: &PolicyKind) -> bool {
+    let ends_in = |paths: &[Path], is_known: fn(&str) -> bool| {
+        paths.iter().all(|path| path.to_string().rsplit('.').next().is_some_and(is_known))
+    };
+    let (targets, fields) = (&kind.targets, &kind.fields);
+    kind.hierarchy.root_namespace.is_none()
+        && targets.virtual_targets.is_empty()
+        && targets.selects.is_empty()
+        && targets.hosts.is_none()
+        && targets.bindings.is_none()
+        && !kind.order.ties_undefined
+        && ends_in(&fields.target_refs, |name| TARGET_FIELDS.contains(&name))
+        && ends_in(&fields.target_selectors, is_selector)
+}
+
+/// Fields with references to targets.
+const TARGET_FIELDS: [&str; 2] = ["targetRef", "targetRefs"];
+
+fn is_selector(key: &str) -> bool {
+    key.contains("elector")
 }
 
 /// Whether there are policies of two kinds with the same name: then they are shown with their group.
@@ -120,6 +173,9 @@ type Word = u32;
 
 /// The namespace of cluster-scoped objects.
 const NO_NAMESPACE: Word = 0;
+
+/// The depth of the fields of `spec` in an object.
+const IN_SPEC: i32 = 2;
 
 struct Item<'p> {
     page: &'p RawPage,
@@ -139,14 +195,15 @@ struct Index<'p> {
 
 impl<'p> Index<'p> {
     fn new(pages: &'p [RawPage]) -> Index<'p> {
-        let mut words = HashMap::new();
+        let size = pages.iter().map(RawPage::len).sum();
+        let mut words = HashMap::with_capacity(size);
         let mut word = |text: &'p str| {
             let next = words.len() as Word;
             *words.entry(text).or_insert(next)
         };
         word("");
-        let mut items = Vec::new();
-        let mut named: HashMap<(Word, Word), Vec<u32>> = HashMap::new();
+        let mut items = Vec::with_capacity(size);
+        let mut named: HashMap<(Word, Word), Vec<u32>> = HashMap::with_capacity(size);
         for (page, at) in pages.iter().flat_map(|page| (0..page.len()).map(move |at| (page, at))) {
             let (namespace, name) = (word(page.namespace(at)), word(page.name(at)));
             named.entry((namespace, name)).or_insert_with(|| Vec::with_capacity(1)).push(items.len() as u32);
@@ -156,9 +213,11 @@ impl<'p> Index<'p> {
         Index { items, words, named, namespaces }
     }
 
-    fn items_named(&self, names: &[String]) -> impl Iterator<Item = usize> {
-        let words: HashSet<Word> = names.iter().filter_map(|name| self.words.get(name.as_str()).copied()).collect();
-        (0..self.items.len()).filter(move |item| words.contains(&self.items[*item].name))
+    /// The objects that a question can concern.
+    fn items_meant(&self, subject: &Subject) -> impl Iterator<Item = usize> {
+        let name = subject.name.as_ref().and_then(|name| self.words.get(name.as_str()).copied());
+        let is_meant = move |item: &Item<'_>| Some(item.name) == name && subject.is_of_kind(item.page.resource());
+        self.items.iter().enumerate().filter(move |(_, item)| is_meant(item)).map(|(number, _)| number)
     }
 
     /// The component that stands for a namespace.
@@ -168,16 +227,16 @@ impl<'p> Index<'p> {
 
     /// Connects an object to those that it names, and to the namespaces that it is for as a whole. `None` if it can be
     /// connected to others in another way.
-    fn connect(&self, item: usize, text: &str, parts: &mut Components, whole: &mut HashSet<Word>) -> Option<()> {
+    fn connect(&self, item: usize, text: &str, parts: &mut Components, joined: &mut HashSet<Word>) -> Option<()> {
         let Item { page, namespace, .. } = self.items[item];
         let mut found = Found { words: vec![NO_NAMESPACE, namespace], ..Found::default() };
-        let mut key = "";
+        let (mut key, mut depth, mut at_targets) = ("", 0, false);
         for token in Scanner::new(text) {
             match token {
                 Token::Key(text) => {
                     key = text;
-                    found.selects |= text.contains("elector");
-                    found.has_targets |= matches!(text, "targetRef" | "targetRefs");
+                    found.selects |= is_selector(text);
+                    at_targets = depth == IN_SPEC && TARGET_FIELDS.contains(&text);
                 }
                 Token::Text("*") if key == "name" => return None,
                 Token::Text(text) if text.eq_ignore_ascii_case("GatewayClass") => return None,
@@ -185,9 +244,19 @@ impl<'p> Index<'p> {
                     found.namespaces |= text.eq_ignore_ascii_case("Namespace");
                     self.collect_words(text, &mut found.words);
                 }
-                Token::OpenMap | Token::OpenList | Token::Close => {}
+                Token::OpenMap => {
+                    depth += 1;
+                    found.has_targets |= at_targets;
+                }
+                Token::OpenList => depth += 1,
+                Token::Close => {
+                    depth -= 1;
+                    at_targets = false;
+                }
             }
         }
+        found.words.sort_unstable();
+        found.words.dedup();
         let resource = page.resource();
         let is_harmless = || HARMLESS_SELECTORS.contains(&(&*resource.group, &*resource.kind));
         if found.selects && !is_harmless() || page.is_policies && !found.has_targets {
@@ -197,14 +266,14 @@ impl<'p> Index<'p> {
         if found.namespaces {
             for word in self.namespaces_in(&found.words).filter(|word| *word != NO_NAMESPACE) {
                 parts.join(item, self.namespace(word));
-                whole.insert(word);
+                joined.insert(word);
             }
         }
         Some(())
     }
 
     /// Connects a namespace to the objects that its labels and annotations name.
-    fn connect_namespace(&self, object: &Object, parts: &mut Components, whole: &mut HashSet<Word>) {
+    fn connect_namespace(&self, object: &Object, parts: &mut Components, joined: &mut HashSet<Word>) {
         let Some(namespace) = self.words.get(object.id.name.as_str()).copied() else { return };
         let mut words = vec![namespace];
         for field in ["labels", "annotations"] {
@@ -214,7 +283,7 @@ impl<'p> Index<'p> {
         }
         for item in self.named_by(&words) {
             parts.join(item, self.namespace(namespace));
-            whole.insert(namespace);
+            joined.insert(namespace);
         }
     }
 
@@ -250,7 +319,7 @@ struct Found {
     has_targets: bool,
 }
 
-/// Which things are connected: a union-find structure.
+/// Which items and namespaces are connected: a union-find structure.
 struct Components {
     parents: Vec<usize>,
 }
@@ -260,13 +329,13 @@ impl Components {
         Components { parents: (0..size).collect() }
     }
 
-    /// The thing that stands for all that are connected with this one.
-    fn find(&mut self, mut thing: usize) -> usize {
-        while self.parents[thing] != thing {
-            self.parents[thing] = self.parents[self.parents[thing]];
-            thing = self.parents[thing];
+    /// The item or namespace that stands for all that are connected with this one.
+    fn find(&mut self, mut number: usize) -> usize {
+        while self.parents[number] != number {
+            self.parents[number] = self.parents[self.parents[number]];
+            number = self.parents[number];
         }
-        thing
+        number
     }
 
     fn join(&mut self, a: usize, b: usize) {

@@ -1,7 +1,7 @@
 //! Which policy kinds can matter to a question about one object.
 
+use attache_engine::Level;
 use attache_engine::kinds::{LevelName, PolicyKind};
-use attache_engine::{KindQuery, Level};
 
 use crate::Discovery;
 use crate::wanted::Subject;
@@ -22,13 +22,9 @@ pub(crate) enum Relevance {
 impl Relevance {
     /// The object of a question, by its kind as the user writes it.
     pub(crate) fn new(subject: Option<&Subject>, kinds: &[PolicyKind], discovery: &Discovery) -> Relevance {
-        let Some(word) = subject.map(|subject| subject.kind.as_str()) else { return Relevance::Everything };
-        let query = KindQuery::parse(word);
-        let is_short = |name: &String| name.eq_ignore_ascii_case(word);
-        let meant =
-            discovery.each().filter(|it| query.matches(&it.group, &it.kind) || it.short_names.iter().any(is_short));
-        let meant: Vec<_> = meant.collect();
-        let policies: Vec<PolicyKind> = kinds.iter().filter(|kind| kind.is_called(word)).cloned().collect();
+        let Some(subject) = subject else { return Relevance::Everything };
+        let meant: Vec<_> = discovery.each().filter(|it| subject.is_of_kind(it)).collect();
+        let policies: Vec<PolicyKind> = kinds.iter().filter(|kind| kind.is_called(&subject.kind)).cloned().collect();
         let is_policy =
             |group: &str, kind: &str| policies.iter().any(|policy| policy.group == group && policy.kind == kind);
         if !meant.is_empty() && meant.iter().all(|it| is_policy(&it.group, &it.kind)) {

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use attache_engine::Level;
-use attache_engine::Object;
 use attache_engine::kinds::{KindName, LevelName, PolicyKind, Registry, SettingObject, Settings};
 use attache_engine::text::described_kind;
+use attache_engine::{KindQuery, Level, Object};
 
 use crate::discovery::{ApiResource, Discovery};
 use crate::list::{ListExtent, ListForm};
@@ -54,19 +53,24 @@ pub struct Interest {
 pub struct Subject {
     /// Its kind, as in `httproute`.
     pub kind: String,
-    /// The words that can be its name. Without them, the question concerns all objects of the kind.
-    pub names: Vec<String>,
+    /// Its name, if the question concerns one object of the kind.
+    pub name: Option<String>,
+}
+
+impl Subject {
+    /// Whether objects of a kind can be meant.
+    pub(crate) fn is_of_kind(&self, resource: &ApiResource) -> bool {
+        KindQuery::parse(&self.kind).matches(&resource.group, &resource.kind)
+            || resource.short_names.iter().any(|name| name.eq_ignore_ascii_case(&self.kind))
+    }
 }
 
 impl Interest {
     /// The form in which objects are kept until it is known which of them matter.
-    pub(crate) fn form(&self, resource: &ApiResource) -> ListForm {
-        let is_about_one = self.about.as_ref().is_some_and(|subject| !subject.names.is_empty());
-        if is_about_one && !always_matters(&resource.group, &resource.kind) {
-            ListForm::Text
-        } else {
-            ListForm::Objects
-        }
+    pub(crate) fn form(&self, resource: &ApiResource, extent: &ListExtent) -> ListForm {
+        let is_about_one = self.about.as_ref().is_some_and(|subject| subject.name.is_some());
+        let is_needed = matches!(extent, ListExtent::Settings(_)) || always_matters(&resource.group, &resource.kind);
+        if is_about_one && !is_needed { ListForm::Text } else { ListForm::Objects }
     }
 }
 

@@ -232,14 +232,17 @@ impl StackBuilder<'_> {
         }
     }
 
-    /// Whether requests reach a backend through a route of a Gateway whose controller handles a kind.
+    /// Whether requests reach a backend through a route of a Gateway, or mesh, whose controller handles a kind.
     fn is_used(self, kind: &PolicyKind, backend: NodeId) -> bool {
         let topology = self.topology;
         let is_gateway = |node: &NodeId| topology[*node].level == Level::Gateway;
         let is_from_handled = |rule: &NodeId| {
             let above = topology.above([*rule]);
             let mut gateways = above.iter().copied().filter(is_gateway).peekable();
-            gateways.peek().is_none() || gateways.any(|gateway| self.is_handled(kind, gateway))
+            if gateways.peek().is_none() {
+                return kind.controllers.mesh;
+            }
+            gateways.any(|gateway| self.is_handled(kind, gateway))
         };
         let rules = topology.parents(backend).iter().filter(|it| topology[**it].level == Level::RouteRule);
         rules.into_iter().any(|rule| topology.live(*rule) && is_from_handled(rule))

@@ -31,7 +31,23 @@ impl Input {
     /// Reads the files of `-f`, or else what can matter in the cluster to an object, which is written as the user writes
     /// it.
     pub fn read_about(object: &[String], global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
-        let input = Input::load(subject(object), global, screen)?;
+        Input::read_subject(subject(object), global, screen)
+    }
+
+    /// As [`Input::read_about`]. If only policies of a kind count, all objects are read, because the kind can be meant by
+    /// the policies that there are.
+    pub fn read_about_kind(
+        object: &[String],
+        kind: Option<&str>,
+        global: &Global,
+        screen: &mut Screen,
+    ) -> Result<Input, Failure> {
+        let subject = subject(object).map(|it| Subject { name: it.name.filter(|_| kind.is_none()), ..it });
+        Input::read_subject(subject, global, screen)
+    }
+
+    fn read_subject(subject: Option<Subject>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
+        let input = Input::load(subject, global, screen)?;
         input.show_problems(global);
         input.warn_of_empty_namespace(global);
         input.not_empty()
@@ -54,7 +70,7 @@ impl Input {
 
     /// Reads the files of `-f`, or else the cluster, into an incremental engine.
     pub fn read_incremental(global: &Global, screen: &mut Screen) -> Result<(Input, IncrementalEngine), Failure> {
-        let (reading, kinds) = load(None, global, screen)?;
+        let Loaded { reading, kinds, .. } = load(None, global, screen)?;
         let incremental =
             IncrementalEngine::one_shot(Objects::new(reading.objects), &kinds, global.settings_without(&screen.unseen));
         let input = Input { snapshot: Snapshot::new(Arc::clone(incremental.now()), reading.problems) };
@@ -65,9 +81,10 @@ impl Input {
     }
 
     fn load(about: Option<Subject>, global: &Global, screen: &mut Screen) -> Result<Input, Failure> {
-        let (reading, kinds) = load(about, global, screen)?;
+        let Loaded { reading, kinds, policies_left_out } = load(about, global, screen)?;
         let engine = Engine::new(Objects::new(reading.objects), &kinds, global.settings_without(&screen.unseen));
-        let input = Input { snapshot: Snapshot::new(Arc::new(engine), reading.problems) };
+        let snapshot = Snapshot::new(Arc::new(engine), reading.problems).with_policies_left_out(policies_left_out);
+        let input = Input { snapshot };
         screen.unknown = input.unknown(global, &screen.unseen);
         Ok(input)
     }
@@ -136,12 +153,16 @@ impl Input {
     }
 }
 
-/// The object that the words of a command name: `KIND/NAME` or `KIND NAME`.
+/// The object that the words of a command name. If they name none, the kind is known all the same.
 fn subject(words: &[String]) -> Option<Subject> {
-    let kind = words.first()?.split('/').next()?.to_owned();
-    let names = words.iter().enumerate().filter(|(at, word)| *at > 0 || word.contains('/'));
-    let names = names.filter_map(|(_, word)| word.split('#').next()?.rsplit('/').next()).map(str::to_owned);
-    Some(Subject { kind, names: names.collect() })
+    match ObjectQuery::parse_words(words) {
+        Ok((query, rest)) => {
+            // Whether a further word is an object is known only if all objects are.
+            let name = rest.iter().all(|word| !word.contains('/')).then(|| query.name().to_owned());
+            Some(Subject { kind: query.kind().to_string(), name })
+        }
+        Err(_) => Some(Subject { kind: words.first()?.split('/').next()?.to_owned(), name: None }),
+    }
 }
 
 /// Warns if there are no objects in the namespace of `-n`.
@@ -202,15 +223,24 @@ pub fn check_readable(reading: &ClusterReading, server: &str) -> Result<(), Fail
     Err(problem.help(help).into())
 }
 
-fn load(about: Option<Subject>, global: &Global, screen: &mut Screen) -> Result<(Reading, Vec<PolicyKind>), Failure> {
+/// What was read.
+struct Loaded {
+    reading: Reading,
+    kinds: Vec<PolicyKind>,
+    policies_left_out: usize,
+}
+
+fn load(about: Option<Subject>, global: &Global, screen: &mut Screen) -> Result<Loaded, Failure> {
     if global.reads_cluster() {
         let LiveCluster { reading, cluster, interest } = read_cluster(global, about)?;
         check_readable(&reading, cluster.server())?;
         screen.unseen = reading.unseen;
-        return Ok((Reading { objects: reading.objects, problems: reading.problems }, interest.kinds));
+        let policies_left_out = reading.policies_left_out;
+        let reading = Reading { objects: reading.objects, problems: reading.problems };
+        return Ok(Loaded { reading, kinds: interest.kinds, policies_left_out });
     }
     let read = || source::read_all(&global.files, global.quiet);
     let (reading, (kinds, _)) = rayon::join(read, built_in);
     let reading = source::resolve(reading, |group, kind| is_cluster_scoped(&kinds, group, kind));
-    Ok((reading, kinds))
+    Ok(Loaded { reading, kinds, policies_left_out: 0 })
 }

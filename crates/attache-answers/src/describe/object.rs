@@ -90,6 +90,9 @@ pub struct PolicyEffect {
     /// The Gateways and mesh Services through which requests arrive here, and whose controllers do not handle it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_handled_by: Vec<NodeRef>,
+    /// The policies with which it is invalid here, although each of them is valid.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid_with: Vec<ObjectRef>,
 }
 
 /// Scopes of one policy kind with the same effective spec.
@@ -137,6 +140,7 @@ struct EffectHere {
     is_overridden: bool,
     by: BTreeSet<PolicyId>,
     unhandled: BTreeSet<NodeId>,
+    invalid_with: BTreeSet<PolicyId>,
 }
 
 type EffectsHere = BTreeMap<(PolicyId, NodeId), EffectHere>;
@@ -196,7 +200,7 @@ impl ObjectDescription {
             problems: problems(snapshot, &object),
             below_counts: below.counts.clone(),
             hands_down: matches!(focus, Focus::At(_)),
-            policies_in_input: snapshot.engine.policies().len(),
+            policies_in_input: snapshot.policies(),
             policies_on_routes: if answers.is_empty() {
                 policies_on_routes(snapshot, &nodes, |_| true)
             } else {
@@ -210,7 +214,7 @@ impl ObjectDescription {
 
 impl PolicyEffect {
     fn new(snapshot: &Snapshot, (policy, target): (PolicyId, NodeId), outcome: Option<&EffectHere>) -> PolicyEffect {
-        let EffectHere { has_scopes, in_force, is_inactive, is_overridden, by, unhandled } =
+        let EffectHere { has_scopes, in_force, is_inactive, is_overridden, by, unhandled, invalid_with } =
             outcome.cloned().unwrap_or_default();
         PolicyEffect {
             policy: snapshot.policy_ref(policy),
@@ -221,6 +225,7 @@ impl PolicyEffect {
             is_inactive,
             is_overridden,
             not_handled_by: unhandled.into_iter().map(|root| snapshot.node_ref(root)).collect(),
+            invalid_with: snapshot.policy_refs(&invalid_with),
         }
     }
 }
@@ -348,6 +353,7 @@ fn outcomes<'m>(snapshot: &Snapshot, chains: impl Iterator<Item = (&'m Model, Ch
             here.is_overridden |= outcome.lost;
             here.by.extend(&outcome.by);
             here.unhandled.extend(outcome.unhandled);
+            here.invalid_with.extend(&outcome.invalid_with);
         }
     }
     found

@@ -30,10 +30,10 @@ pub(super) fn check_changes(context: &UpdateContext<'_>, objects: &Objects) -> R
         return Err(NeedsRebuild::SharedPaths);
     }
     if context.changes.iter().any(can_change_controllers) && uses(is_rejected_everywhere) {
-        return Err(NeedsRebuild::UsedBackends);
+        return Err(NeedsRebuild::UsedTargets);
     }
     if context.changes.iter().any(can_change_backends) && uses(|kind| kind.order.conflicts_if_used) {
-        return Err(NeedsRebuild::UsedBackends);
+        return Err(NeedsRebuild::UsedTargets);
     }
     context.changes.iter().try_for_each(|change| check_change(context, objects, change))
 }

@@ -114,8 +114,8 @@ impl fmt::Display for OutcomeFinding {
     }
 }
 
-/// Policies that have no effect in any of their scopes because of other policies. A default that loses only to more specific policies is not
-/// reported: it protects targets that have no policy of their own yet.
+/// Policies that have no effect in any of their scopes because of other policies. A default that loses only to more specific
+/// policies is not reported: it protects targets that have no policy of their own yet.
 pub fn never_wins(facts: &FoldFacts<'_>, findings: &mut Findings) {
     let is_useless = |status: &PolicyStatus| {
         status.enforcement == Enforcement::Overridden

@@ -116,8 +116,8 @@ rules! {
         "a Gateway refers to an unknown GatewayClass, and a known one has a similar name"
         "correct `gatewayClassName`, or add the GatewayClass to the input"
     NEVER_WINS "never-wins" Warning
-        "a policy is accepted, but overridden in all its scopes"
-        "change the policies that override it; delete it if it is not needed"
+        "a policy is accepted, but other policies keep it from having an effect"
+        "change the policies that override it, or with which it is invalid; delete it if it is not needed"
     NO_COMMON_HOSTNAME "no-common-hostname" Error
         "no hostname of a route matches a hostname of the listeners"
         "correct the hostnames of the route, or attach it to another listener"

@@ -144,6 +144,7 @@ fn attached_policy(attached: &ObjectRef, effect: Option<&PolicyEffect>) -> Marku
         Some(it) if it.in_force => ("◐", "partly in force"),
         Some(it) if it.is_overridden => ("✗", "overridden"),
         Some(it) if !it.not_handled_by.is_empty() => ("○", "not handled by the controller of the Gateway"),
+        Some(it) if !it.invalid_with.is_empty() => ("○", "invalid together with other policies"),
         Some(it) if it.is_inactive => ("○", "its condition does not hold"),
         _ => ("○", "no effect here"),
     };

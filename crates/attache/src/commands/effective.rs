@@ -44,7 +44,7 @@ pub struct EffectiveCommand {
 
 impl EffectiveCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read_about(&self.object, global, screen)?;
+        let input = Input::read_about_kind(&self.object, self.kind.as_deref(), global, screen)?;
         let query = EffectiveQuery {
             object: optional_object(&self.object)?,
             kind: self.kind.clone(),

@@ -49,7 +49,7 @@ const MOST_LINES: usize = 16;
 
 impl ExplainCommand {
     pub fn run(&self, global: &Global, screen: &mut Screen) -> Result<Verdict, Failure> {
-        let input = Input::read_about(&self.words, global, screen)?;
+        let input = Input::read_about_kind(&self.words, self.kind.as_deref(), global, screen)?;
         let query = self.query(global, &input)?;
         input.limit_unknown(&query.object, global, screen);
         let explanation = answered(explain(&input.snapshot, &query), screen)?;

@@ -220,12 +220,18 @@ fn effect_text(effect: &PolicyEffect) -> Cell {
     let by = if effect.by.is_empty() { String::new() } else { format!(" by {}", joined(&effect.by)) };
     match (effect.in_force, effect.is_overridden) {
         (true, false) if !effect.is_inactive => paint(GOOD, "in force"),
+        (true, false) if !effect.invalid_with.is_empty() => {
+            paint(WARNING, format!("in part: invalid together with {}", joined(&effect.invalid_with)))
+        }
         (true, false) => paint(WARNING, "in part: a condition does not hold"),
         (true, true) => paint(WARNING, format!("in part, the rest is overridden{by}")),
         (false, true) => paint(BAD, format!("overridden{by}")),
         (false, false) if !effect.has_scopes => paint(DIM, "affects nothing"),
         (false, false) if !effect.not_handled_by.is_empty() => {
             paint(BAD, format!("not handled by the controller of {}", joined(&effect.not_handled_by)))
+        }
+        (false, false) if !effect.invalid_with.is_empty() => {
+            paint(BAD, format!("invalid together with {}", joined(&effect.invalid_with)))
         }
         (false, false) if effect.is_inactive => paint(BAD, "its condition does not hold"),
         (false, false) => paint(DIM, ""),

@@ -32,8 +32,8 @@ pub enum NeedsRebuild {
     MergedFields,
     /// Whether a policy is attached depends on the hostnames and paths of all routes.
     SharedPaths,
-    /// Whether a policy is accepted depends on the backends that routes lead to.
-    UsedBackends,
+    /// Whether a policy is accepted depends on the targets that routes and controllers serve.
+    UsedTargets,
     /// A Gateway gets another controller.
     Controllers,
     /// The first GRPCRoute is added beside HTTPRoutes, or the first HTTPRoute beside GRPCRoutes: they now compete for
@@ -57,7 +57,7 @@ impl fmt::Display for NeedsRebuild {
             NeedsRebuild::MadeSecrets => "an object that makes Secrets of listeners has changed",
             NeedsRebuild::MergedFields => "policies merge into fields of objects",
             NeedsRebuild::SharedPaths => "policies of a kind need routes with paths of their own",
-            NeedsRebuild::UsedBackends => "policies of a kind conflict only on backends that routes lead to",
+            NeedsRebuild::UsedTargets => "policies of a kind conflict only on targets that their controller serves",
             NeedsRebuild::Controllers => "a Gateway belongs to another controller than before",
             NeedsRebuild::FirstCompetingRoute => "HTTPRoutes and GRPCRoutes now compete for hostnames",
         })
