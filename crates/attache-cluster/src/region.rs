@@ -16,7 +16,7 @@ use crate::list::Parsed;
 use crate::mentions::{Mentions, references_of};
 use crate::raw::RawPage;
 use crate::scan::{Scanner, Token};
-use crate::wanted::Subject;
+use crate::subject::Subject;
 
 /// Kinds whose selectors choose namespaces or Pods, and no objects that are kept as text.
 const HARMLESS_SELECTORS: [(&str, &str); 4] = [

@@ -4,7 +4,7 @@ use attache_engine::Level;
 use attache_engine::kinds::{LevelName, PolicyKind};
 
 use crate::Discovery;
-use crate::wanted::Subject;
+use crate::subject::Subject;
 
 /// The object of a question, as far as it determines which kinds are read.
 #[derive(Debug, Default)]

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use attache_engine::kinds::{KindName, LevelName, PolicyKind, Registry, SettingObject, Settings};
 use attache_engine::text::described_kind;
-use attache_engine::{KindQuery, Level, Object};
+use attache_engine::{Level, Object};
 
 use crate::discovery::{ApiResource, Discovery};
 use crate::list::{ListExtent, ListForm};
 use crate::mentions::Mentions;
 use crate::relevance::Relevance;
+use crate::subject::Subject;
 use crate::unseen::ObjectRole;
 
 pub(crate) const CRD_GROUP: &str = "apiextensions.k8s.io";
@@ -46,23 +47,6 @@ pub struct Interest {
     /// Whether the statuses of all targets are read, as a controller that writes them needs. Without it, only the
     /// metadata of Namespaces is read.
     pub statuses: bool,
-}
-
-/// The object of a question, as the user writes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subject {
-    /// Its kind, as in `httproute`.
-    pub kind: String,
-    /// Its name, if the question concerns one object of the kind.
-    pub name: Option<String>,
-}
-
-impl Subject {
-    /// Whether objects of a kind can be meant.
-    pub(crate) fn is_of_kind(&self, resource: &ApiResource) -> bool {
-        KindQuery::parse(&self.kind).matches(&resource.group, &resource.kind)
-            || resource.short_names.iter().any(|name| name.eq_ignore_ascii_case(&self.kind))
-    }
 }
 
 impl Interest {
