@@ -1,5 +1,7 @@
 //! Requests to the API server, with retries, timeouts and counts.
 
+use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use serde::Deserialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::ClusterError;
 use crate::configuration::Configuration;
@@ -35,8 +37,22 @@ pub(crate) struct Connection {
     timeout: Option<Duration>,
     requests: AtomicUsize,
     bytes: AtomicUsize,
-    /// One for each request that may be under way.
-    slots: Semaphore,
+    /// One for each request that may be under way, and for each response that is not parsed yet.
+    slots: Arc<Semaphore>,
+}
+
+/// The body of a response. It takes a slot until it is dropped, so that few bodies are in memory at the same time.
+pub(crate) struct ResponseBody {
+    bytes: Vec<u8>,
+    _slot: Option<OwnedSemaphorePermit>,
+}
+
+impl Deref for ResponseBody {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Why a single request failed.
@@ -71,7 +87,7 @@ impl Connection {
             timeout,
             requests: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
-            slots: Semaphore::new(PARALLEL),
+            slots: Arc::new(Semaphore::new(PARALLEL)),
         })
     }
 
@@ -85,11 +101,11 @@ impl Connection {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    pub(crate) async fn get(&self, path: &str, accept: &'static str) -> Result<Vec<u8>, RequestError> {
+    pub(crate) async fn get(&self, path: &str, accept: &'static str) -> Result<ResponseBody, RequestError> {
         self.request("GET", path, accept, Vec::new()).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &serde_json::Value) -> Result<Vec<u8>, RequestError> {
+    pub(crate) async fn post(&self, path: &str, body: &serde_json::Value) -> Result<ResponseBody, RequestError> {
         self.request("POST", path, JSON, body.to_string().into_bytes()).await
     }
 
@@ -99,21 +115,21 @@ impl Connection {
         path: &str,
         accept: &'static str,
         body: Vec<u8>,
-    ) -> Result<Vec<u8>, RequestError> {
+    ) -> Result<ResponseBody, RequestError> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let slot = self.slots.acquire().await;
+            let slot = Arc::clone(&self.slots).acquire_owned().await.ok();
             let response = self.timed(self.send(method, path, accept, body.clone())).await?;
             let status = response.status();
             let wait = retry_after(&response);
             let body = self.timed(self.collect(response)).await?;
-            drop(slot);
             match status {
-                _ if status.is_success() => return Ok(body),
+                _ if status.is_success() => return Ok(ResponseBody { bytes: body, _slot: slot }),
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
                     if attempt < ATTEMPTS =>
                 {
+                    drop(slot);
                     let backoff = Duration::from_millis(100 << attempt);
                     tokio::time::sleep(wait.unwrap_or(backoff).min(LONGEST_WAIT)).await;
                 }
