@@ -37,11 +37,12 @@ fn main() {
     size.fill(&cluster);
     let recorded = record(&cluster);
     let kubeconfig = cluster.kubeconfig();
-    let (mut commands, mut fetches, mut peak, mut fetched) = (Vec::new(), Vec::new(), 0, Fetched::default());
+    let (mut commands, mut fetches, mut peak, mut fetched) =
+        (Vec::new(), Vec::new(), Peak::default(), Fetched::default());
     for _ in 0..RUNS {
         let (time, memory) = describe(kubeconfig);
         commands.push(time);
-        peak = peak.max(memory);
+        peak.add(memory);
         let start = Instant::now();
         fetched = fetch(&cluster, &recorded.lists);
         fetches.push(start.elapsed());
@@ -57,11 +58,10 @@ fn main() {
         fetched.pages,
         recorded.requests - fetched.pages
     );
-    println!(
-        "peak memory of the command     {:>6} MB   {:.1} x the bytes of the lists",
-        peak >> 20,
-        peak as f64 / fetched.bytes as f64
-    );
+    for (name, bytes) in [("allocated", peak.allocated), ("resident", peak.resident)] {
+        let ratio = bytes as f64 / fetched.bytes as f64;
+        println!("peak of {name:<9} memory       {:>6.1} MB   {ratio:.1} x the bytes of the lists", bytes as f64 / 1e6);
+    }
     let mut latencies = watch(&cluster, &size);
     println!("watch: change to printed line  {:>8.1?}   median of {EDITS}", percentile(&mut latencies, 50));
 }
@@ -90,8 +90,24 @@ fn program() -> OsString {
     std::env::var_os("ATTACHE").unwrap_or_else(|| env!("CARGO_BIN_EXE_attache").into())
 }
 
+/// The most memory that a process has, in bytes.
+#[derive(Clone, Copy, Default)]
+struct Peak {
+    /// What it has allocated.
+    allocated: usize,
+    /// The same, and the pages of the program file that are in use.
+    resident: usize,
+}
+
+impl Peak {
+    fn add(&mut self, other: Peak) {
+        self.allocated = self.allocated.max(other.allocated);
+        self.resident = self.resident.max(other.resident);
+    }
+}
+
 /// The time of the command, and its peak memory.
-fn describe(kubeconfig: &Path) -> (Duration, usize) {
+fn describe(kubeconfig: &Path) -> (Duration, Peak) {
     let start = Instant::now();
     let mut child = Command::new(program())
         .args(["describe", "httproute/route-1", "-n", "ns-1"])
@@ -101,10 +117,10 @@ fn describe(kubeconfig: &Path) -> (Duration, usize) {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut peak = 0;
+    let mut peak = Peak::default();
     loop {
-        // The kernel keeps the maximum, so reading it shortly before the end is enough.
-        peak = peak.max(memory(child.id(), "VmHWM"));
+        // The kernel keeps the maximum of resident memory, so reading it shortly before the end is enough.
+        peak.add(Peak { allocated: memory(child.id(), "RssAnon"), resident: memory(child.id(), "VmHWM") });
         if let Some(status) = child.try_wait().unwrap() {
             assert!(status.success());
             return (start.elapsed(), peak);
