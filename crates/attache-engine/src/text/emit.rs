@@ -20,7 +20,8 @@ pub fn to_yaml(value: &Value) -> String {
         Value::Map(map) if !map.is_empty() => block(&mut out, value, 0),
         Value::List(items) if !items.is_empty() => block(&mut out, value, 0),
         _ => {
-            inline(&mut out, value, 0);
+            // Indented: a line such as `... a` would end the document.
+            inline(&mut out, value, 2);
             out.push('\n');
         }
     }
@@ -169,6 +170,14 @@ mod tests {
     fn values_are_written_as_kubectl_prints_them() {
         let text = "a: null\nb:\n- 1\n- x: \"yes\"\n  z: []\n- - deep\nc: |\n  one\n\n  two\nd: {}\n\"on\": a b\n";
         assert_eq!(to_yaml(&read_value(text).unwrap()), text);
+    }
+
+    #[test]
+    fn lines_that_look_like_markers_are_read_back() {
+        for text in ["... a\n.b", "--- a\nb", "a\n...\nb", "a\n---\n"] {
+            let value = Value::str(text);
+            assert_eq!(read_value(&to_yaml(&value)).unwrap(), value, "{text}");
+        }
     }
 
     fn text() -> impl Strategy<Value = String> {
